@@ -24,7 +24,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """What programs import from here, without the command line paying for it."""
+    """Imports the names of `kb.api` on first use, so the command line does not load it."""
     if name.startswith("__") or name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""kb for Python programs: what the command line does, as typed functions on an open knowledge base.
+"""kb for Python programs: the commands as typed methods of an open knowledge base.
 
     from kb import open_knowledge_base
 
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 OnEvent: TypeAlias = Callable[[Any], None]
-"""Takes what a long call tells of its progress: the objects of `kb.domain.ingest_events` and `kb.domain.answers`."""
+"""Receives the progress events of a long call: objects of `kb.domain.ingest_events` and `kb.domain.answers`."""
 
 _EVERYTHING = SearchFilters()
 
@@ -68,7 +68,7 @@ def open_knowledge_base(
 
 
 class KnowledgeBase:
-    """An open knowledge base: always as it is now, whoever else ingests; several threads may use it at once."""
+    """An open knowledge base. Calls see what other processes have ingested; several threads may use it at once."""
 
     def __init__(self, config: Config) -> None:
         """Use `open_knowledge_base`."""
@@ -84,7 +84,7 @@ class KnowledgeBase:
         self.close()
 
     def close(self) -> None:
-        """Closes its connections; a second time does nothing."""
+        """Closes its connections; a second call does nothing."""
         self._base = None
         self._end()
 
@@ -101,7 +101,7 @@ class KnowledgeBase:
     def search(
         self, text: str, *, k: int | None = None, mode: SearchMode | None = None, filters: SearchFilters = _EVERYTHING
     ) -> SearchResult:
-        """The passages that fit best, at most `k`, as `kb search` finds them; `hits` is empty where there are none.
+        """Finds the best passages, at most `k`, as `kb search` does; `hits` is empty where there are none.
 
         `k` and `mode` None: as configured.
         Raises: NotIndexed before the first ingest; QuerySyntaxError; ModelError where `mode` is "vector" and there are
@@ -184,7 +184,7 @@ class KnowledgeBase:
         dry_run: bool = False,
         on_event: OnEvent | None = None,
     ) -> IngestReport:
-        """Updates the index from the files, or from those at `path`; `dry_run` says what it would do.
+        """Updates the index from the files, or from those at `path`; `dry_run` only reports what it would do.
 
         Raises: UsageError for a path outside; StoreBusy while another ingest runs; DiskFull and other StoreErrors.
         A file that cannot be read is an item of the report.

@@ -21,7 +21,7 @@
     │   ├── StoreReadOnly   store_readonly
     │   └── DiskFull        disk_full
     ├── NotFound            not_found
-    ├── Canceled            canceled            (long work that was told to stop)
+    ├── Canceled            canceled            (long work that was asked to stop)
     ├── FileError           io_error            (one file's failure: an item of the report)
     │   ├── FileUnreadable  file_unreadable
     │   ├── FileChanged     file_changed
@@ -54,7 +54,7 @@ from typing import ClassVar
 
 
 class KbError(Exception):
-    """What happened and what to do about it. `code` is stable; `message` and `hint` are for people.
+    """An error and what to do about it. `code` is stable; `message` and `hint` are for people.
 
     `details` are for programs: `path` (not_indexed), `key` or the file's `path` (config_invalid), `endpoint`
     (model_unreachable); else {}.
@@ -74,7 +74,7 @@ class KbError(Exception):
 
 
 class UsageError(KbError):
-    """The call's words are off."""
+    """The arguments of a call are wrong."""
 
     code = "invalid_argument"
 
@@ -152,7 +152,7 @@ class StoreCorrupt(StoreError):
 
 
 class VectorsUnusable(StoreError):
-    """A Lance table that is damaged, gone or another model's; the mirror in SQLite is apart from it."""
+    """A Lance table that is damaged, missing or of another model; the mirror in SQLite is separate."""
 
     code = "vectors_unusable"
 
@@ -320,7 +320,7 @@ class StreamBroken(ModelError):
 
 
 class PluginFailed(ModelError):
-    """What another package brings cannot be loaded, or failed at its work."""
+    """A plugin of another package cannot be loaded, or failed."""
 
     code = "plugin_failed"
 

@@ -1,4 +1,4 @@
-"""How this copy of kb was installed, and the command that adds a part to it: read only when a hint is due.
+"""How this copy of kb was installed, and the command that adds an optional part; read only for a hint.
 
 The package index knows another project's distribution by the name `kb`; this one is `kb-cited`. A hint names it only
 where it came from an index; a checkout, a wheel or a repository is installed from where it came, and where that is gone
@@ -26,7 +26,7 @@ _REQUIREMENT_OF_EXTRA = re.compile(r"""(?P<requirement>[^;]+?)\s*;\s*extra\s*==\
 
 
 class Installer(Enum):
-    """The program that looks after the environment kb runs in."""
+    """The program that manages the environment kb runs in."""
 
     PIP = "pip"
     UV = "uv pip"
@@ -91,7 +91,7 @@ def reinstall_command(package: str, here: Installation | None = None) -> str:
 
 
 def this_installation() -> Installation:
-    """What the environment of the running interpreter says of itself."""
+    """The installation of the running interpreter."""
     prefix, python = Path(sys.prefix), Path(sys.executable)
     try:
         distribution = metadata.distribution(DISTRIBUTION)
@@ -105,7 +105,7 @@ def this_installation() -> Installation:
 
 
 def short(path: Path) -> str:
-    """The path as it is typed from here."""
+    """The path, relative if it is below the current folder."""
     here = Path.cwd()
     if path == here:
         return "."
@@ -113,7 +113,7 @@ def short(path: Path) -> str:
 
 
 def _installer(prefix: Path, named: str) -> tuple[Installer, tuple[dict[str, Any], ...]]:
-    """Who looks after the environment, and uv's receipt where it is one of its tools."""
+    """The installer of the environment, and uv's receipt if it is an environment of `uv tool`."""
     if (prefix / "pipx_metadata.json").is_file():
         return Installer.PIPX, ()
     receipt = prefix / "uv-receipt.toml"
@@ -145,7 +145,7 @@ def _requirements(distribution: metadata.Distribution) -> dict[str, list[str]]:
 
 
 def _install(here: Installation) -> list[str]:
-    """The words by which this environment's installer is asked for more."""
+    """The words of the install command of this environment's installer."""
     if here.installer in (Installer.UV, Installer.UV_TOOL):
         return ["uv", "pip", "install", "--python", short(here.python)]
     pip = here.prefix / "bin" / "pip"

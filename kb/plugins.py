@@ -1,10 +1,10 @@
-"""What other packages bring to kb, found by their entry points: extractors, chunkers, embedders, rerankers, judges.
+"""Plugins of other packages, found by their entry points: extractors, chunkers, embedders, rerankers, judges.
 
     [project.entry-points."kb.extractors"]
     subtitles = "kb_subtitles:Subtitles"
 
-Nothing is looked for before a configuration names a plugin, and none is loaded that it does not name. A package that
-brings one imports the types it needs from here.
+Nothing is looked for before a configuration names a plugin, and none is loaded that it does not name. A plugin package
+imports the types it needs from here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORDED = {kind: kind.replace("_", " ") for kind in PLUGIN_KINDS}
 
 
 class Plugin(NamedTuple):
-    """A plugin as its package announces it; nothing of it is loaded."""
+    """A plugin as its package declares it; not loaded."""
 
     kind: PluginKind
     name: str
@@ -51,11 +51,11 @@ class Plugin(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`the extractor subtitles of kb-subtitles 0.1.0`: what its failures are told by."""
+        """`the extractor subtitles of kb-subtitles 0.1.0`: the name of the plugin in its errors."""
         return f"the {_WORDED[self.kind]} {self.name} of {self.package} {self.version}"
 
     def load(self) -> Any:
-        """What the entry point names, called. Raises: PluginFailed."""
+        """Loads and calls the object that the entry point names. Raises: PluginFailed."""
         with told_by(self, "reinstall its package, or take it out of the configuration"):
             return self.entry_point.load()()
 
@@ -88,7 +88,7 @@ def find_plugin(kind: PluginKind, name: str) -> Plugin:
 
 @contextmanager
 def told_by(plugin: Plugin, hint: str) -> Iterator[None]:
-    """Whatever the plugin raises inside becomes a failure with its name. Raises: PluginFailed."""
+    """Turns any exception of the plugin into an error with the plugin's name. Raises: PluginFailed."""
     try:
         yield
     except KbError:

@@ -3,9 +3,9 @@
 Every process of kb's own enters `kept_private` before it loads a library: the command in `kb.cli.main`, a worker in
 `kb.workers.pool`. Environment and umask belong to the process, so they are set once, at its start, and
 the programs and libraries it starts inherit them. A Python program that opens a knowledge base keeps its own: there,
-what kb makes is closed as it is made (`make_private_folder`, `make_private_file`), and a library that would report
-anything is told not to while kb loads it (`unreported`). What is made for the user at a place of their own (a report, a
-golden set, an editor that is opened) is made as the user's shell would make it.
+kb makes each folder and file private as it creates it (`make_private_folder`, `make_private_file`), and turns off the
+telemetry of a library while kb loads it (`unreported`). Files that the user asks for (a report, a golden set), and an
+editor that kb starts, get the environment and modes of the user's shell.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def is_read_only() -> bool:
 
 @contextmanager
 def kept_private() -> Iterator[None]:
-    """Keeps this process and those it starts to themselves until the block ends."""
+    """Keeps this process and its child processes private until the block ends."""
     global _users
     if _users is not None:
         yield
@@ -77,7 +77,7 @@ def kept_private() -> Iterator[None]:
 
 @contextmanager
 def unreported() -> Iterator[None]:
-    """Inside, onnxruntime loads without telemetry; other libraries read the environment by themselves.
+    """In the block, onnxruntime loads without telemetry; other libraries read the environment themselves.
 
     What huggingface_hub reads of it as it is loaded would stay for the program too: kb opens models in the hub's cache
     by `local_files_only`.
@@ -93,9 +93,9 @@ def unreported() -> Iterator[None]:
 
 @contextmanager
 def fetching(directory: Path) -> Iterator[None]:
-    """Lets huggingface_hub fetch a model, what it keeps below `directory`: for the one command that asks for it.
+    """Lets huggingface_hub fetch a model and store its files below `directory`; for the command that installs models.
 
-    It must not be loaded yet. Someone who has set HF_HUB_OFFLINE means it here too.
+    huggingface_hub must not be loaded yet. A user's HF_HUB_OFFLINE counts here too.
     """
     theirs = users_surroundings().environment.get("HF_HUB_OFFLINE", "0")
     opened = {"HF_HUB_OFFLINE": theirs, "HF_HOME": str(directory)}

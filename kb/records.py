@@ -1,4 +1,4 @@
-"""`NamedTuple` and `TypedDict`, made in a fraction of the time: what a cold search imports is full of them.
+"""`NamedTuple` and `TypedDict`, made in a fraction of the time, because a cold search imports many of them.
 
 Those of `typing` compile the annotation of each field: 185 µs for a tuple of five. `collections.namedtuple` takes 100,
 most of it to compile a constructor for each; here the constructors of all tuples of one length share their code, under
@@ -19,7 +19,7 @@ else:
     from collections import _tuplegetter
 
     class _Record(tuple):
-        """What all named tuples have, as `collections.namedtuple` gives it to each."""
+        """The methods of all named tuples, as those of `collections.namedtuple`."""
 
         __slots__ = ()
 
@@ -32,7 +32,7 @@ else:
             return made
 
         def _replace(self, /, **values: Any) -> _Record:
-            """The same with other values for some fields."""
+            """A copy with other values for some fields."""
             made = self._make(map(values.pop, self._fields, self))
             if values:
                 raise ValueError(f"Got unexpected field names: {list(values)!r}")
@@ -47,7 +47,7 @@ else:
             return f"{type(self).__name__}({values})"
 
         def __getnewargs__(self) -> tuple[Any, ...]:
-            """What a copy is made of."""
+            """The arguments that make a copy."""
             return tuple(self)
 
     class _Made(type):

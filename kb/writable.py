@@ -1,7 +1,7 @@
 """Read-only mode: `kb --read-only`, or KB_READ_ONLY in the environment, which the processes that kb starts inherit.
 
-In it nothing of the knowledge base, its models, its settings and its golden questions changes: what would write says so
-and ends. Reports and pages written where the user names a file are the user's own.
+In it the knowledge base, its models, settings and golden questions do not change: a command that would write them
+fails. Reports and pages that the user asks for by file name are still written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every command shares: the configuration and the session, opened on first use, and help with examples."""
+"""Shared by every command: the configuration and the session, opened on first use, and help with examples."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def prepared(command: click.Command | None) -> click.Command | None:
 
 
 class CommandGroup(click.Group):
-    """Commands under one name. Each is listed with its first sentence, whole on however many lines that takes."""
+    """Commands under one name. Each is listed with its whole first sentence, on as many lines as needed."""
 
     context_class = HelpContext
     other_words: Mapping[str, str] = {}
@@ -99,7 +99,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does; for a name that is none, the nearest is named."""
+        """As click does; for an unknown name, the error names the nearest command."""
         if args and args[0] not in (names := self.list_commands(ctx)):
             from difflib import get_close_matches
 

@@ -1,4 +1,4 @@
-"""The values that a shell offers to complete an option or argument, from the knowledge base or from kb itself."""
+"""The values a shell offers for an option or argument, from the knowledge base or from kb itself."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _complete(source: _Source, ctx: click.Context, incomplete: str) -> list[Comp
 
 
 def _typed(value: str) -> str:
-    """`value` escaped for bash, which inserts it as it is; the other shells quote it themselves.
+    """`value` escaped for bash, which inserts it unquoted; the other shells quote it themselves.
 
     Escaped twice, because the completion script of bash reads a line without `-r`, which takes one backslash away.
     """
@@ -61,7 +61,7 @@ def _typed(value: str) -> str:
 
 
 def _call(function: str, *arguments: object) -> Any:
-    """The result of the function with that dotted name. Only the module that is asked is imported."""
+    """The result of the function with that dotted name. Only that function's module is imported."""
     module, _, name = function.rpartition(".")
     return getattr(import_module(module), name)(*arguments)
 

@@ -26,7 +26,7 @@ DEFERRED = {
     "threading": (),
     "urllib.parse": ("quote_from_bytes",),
 }
-"""Each module, and the functions that `from … import` takes from it: a stand-in of each loads the module."""
+"""Each module with its functions that other modules import by `from … import`; a stand-in function loads the module."""
 
 _BUILT_IN = {"threading": {"local": _local, "Lock": allocate_lock, "RLock": RLock}}
 """The names a module takes from the interpreter, available without loading it."""
@@ -37,7 +37,7 @@ _loading = RLock()
 class DeferredModule(ModuleType):
     """A module that is not loaded yet; an ordinary one from then on.
 
-    `importlib.util.LazyLoader` of Python 3.11 serves one thread alone: a second one may find the module half loaded.
+    `importlib.util.LazyLoader` of Python 3.11 is not thread-safe: a second thread may find the module half loaded.
     """
 
     _is_loading = False
@@ -69,7 +69,7 @@ class DeferredModule(ModuleType):
 
 
 def defer() -> None:
-    """Puts a deferred module in the place of each that is not loaded yet."""
+    """Replaces each module that is not loaded yet by a deferred one."""
     for name, functions in DEFERRED.items():
         if name in sys.modules:
             continue
@@ -91,7 +91,7 @@ def defer() -> None:
 
 
 def _stand_in(module: DeferredModule, name: str) -> Callable[..., Any]:
-    """A function that loads the module when it is called, which puts its own in this one's place, and calls that."""
+    """A function that loads the module when called, replaces itself by the module's function, and calls that."""
 
     def function(*arguments: Any, **named: Any) -> Any:
         DeferredModule._load(module, name)  # the module may be an ordinary one by now

@@ -11,8 +11,8 @@ from typing import NoReturn
 def run() -> NoReturn:
     """Runs kb on the process's arguments and exits.
 
-    What is raised before `kb.cli.main` can take it, or while it tells of an error, ends the process here: Ctrl-C at any
-    moment, and a library that cannot be imported.
+    Exceptions that `kb.cli.main` cannot catch, or that occur while it reports an error, end the process here: Ctrl-C at
+    any moment, and a library that cannot be imported.
     """
     try:
         from kb.cli.deferred import defer

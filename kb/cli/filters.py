@@ -1,4 +1,4 @@
-"""The options that narrow a command to some of the documents, the same wherever they are taken."""
+"""The options that limit a command to some documents; every command takes the same ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kb.domain.filters import OPTIONS, Filter, SearchFilters
 
 
 def _known_media(ctx: click.Context, _: click.Parameter, media: str | None) -> str | None:
-    """The kind of file, if kb reads it. Raises: BadParameter, rather than finding nothing."""
+    """The kind of file. Raises: BadParameter for a kind kb does not read, instead of finding nothing."""
     if media is not None:
         from kb.domain.kinds import KINDS
 

@@ -1,7 +1,7 @@
 """Options whose help is in the code on one line, as kb's do.
 
 click trims a help text with `inspect`, which brings the parser and the disassembler of Python with it, and looks for
-translations of its own. A cold search does without (see `kb.cli.deferred`), so what it takes is declared by these.
+translations. A cold search avoids both (see `kb.cli.deferred`): its options are declared by these functions.
 """
 
 from __future__ import annotations

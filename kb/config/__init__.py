@@ -1,7 +1,7 @@
 """The effective configuration: defaults → file (TOML) → `KB_<SECTION>_<KEY>` → flags (frozen design §6).
 
-The sections are plain classes whose attributes are the defaults, so that reading the configuration costs a search
-nothing it can feel. Only `operations` and the surfaces import this room; stages take plain values.
+The sections are plain classes whose attributes are the defaults, so that a search reads the configuration in no
+noticeable time. Only `operations` and the surfaces import this room; stages take plain values.
 """
 
 from kb.config.keys import KEYS, SCHEMA_VERSION, SECTIONS, Config, expand_variables

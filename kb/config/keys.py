@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 
 
 class Rule(NamedTuple):
-    """What a value must satisfy beside its type, and that in words."""
+    """A condition on a value beside its type, and its wording."""
 
     accepts: Callable[[Any], bool]
     wanted: str
@@ -41,27 +41,27 @@ def key(default: T, meaning: str, rule: Rule | None = None) -> T:
 
 
 def at_least(least: int) -> Rule:
-    """The rule of numbers with a lower end alone."""
+    """The rule for numbers with a lower bound."""
     return Rule(lambda value: value >= least, f"at least {least}")
 
 
 def between(least: float, most: float, wanted: str = "") -> Rule:
-    """The rule of numbers with two ends, both included."""
+    """The rule for numbers between two bounds, both included."""
     return Rule(lambda value: least <= value <= most, wanted or f"between {least} and {most}")
 
 
 def above_0(most: int) -> Rule:
-    """The rule of times."""
+    """The rule for times."""
     return Rule(lambda value: 0 < value <= most, f"above 0, at most {most}")
 
 
 def one_of(*choices: str) -> Rule:
-    """The rule of names."""
+    """The rule for names."""
     return Rule(lambda value: value in choices, "one of " + ", ".join(choices))
 
 
 def given(wanted: str) -> Rule:
-    """The rule of texts that are not empty."""
+    """The rule for texts that must not be empty."""
     return Rule(lambda value: bool(value.strip()), wanted)
 
 
@@ -71,7 +71,7 @@ class Section:
     KEYS: Mapping[str, Key]
 
     def __init_subclass__(cls) -> None:
-        """Takes the keys out of the class body and leaves their defaults."""
+        """Replaces the keys in the class body by their defaults."""
         cls.KEYS = {name: value for name, value in vars(cls).items() if isinstance(value, Key)}
         for name, value in cls.KEYS.items():
             setattr(cls, name, value.default)
@@ -403,11 +403,11 @@ class Config(Section):
     origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
 
     def with_file(self, file: Path) -> Config:
-        """The same values, as if `file` held them."""
+        """A configuration with these values, as if read from `file`."""
         return Config(**{**self.__dict__, "file": file})
 
     def with_search(self, **values: Any) -> Config:
-        """The same values, but those of `[search]` that are given."""
+        """A configuration with other values for the given keys of `[search]`."""
         return Config(**{**self.__dict__, "search": SearchConfig(**{**self.search.__dict__, **values})})
 
     sqlite = _Place("sqlite")

@@ -23,9 +23,9 @@ _SHAPE = 'write: synonyms = [["k8s", "kubernetes"], ["연차", "휴가"]]'
 
 
 def synonyms(config: Config) -> Synonyms:
-    """The groups of synonyms as the file has them now; none where there is no file and none was named.
+    """The groups of synonyms in the file as it is now; none where no file exists and none was named.
 
-    Raises: ConfigError for a file that was named and is not there, and for what is no lexicon.
+    Raises: ConfigError for a named file that does not exist, and for a file that is not a lexicon.
     """
     file = config.path(config.search.lexicon)
     try:
@@ -40,7 +40,7 @@ def synonyms(config: Config) -> Synonyms:
 
 @functools.lru_cache(maxsize=4)
 def _read(file: Path, mtime_ns: int, size: int) -> Synonyms:
-    """The groups in a file of that time and size: a process that lasts reads it again once it is another."""
+    """The groups in a file of that time and size; a long-running process reads the file again when either changes."""
     table = read_toml(file)
     for key in table:
         if key != "synonyms":

@@ -34,7 +34,7 @@ _TYPE_NAMES = {
 
 
 def default_path(env: Mapping[str, str]) -> Path:
-    """Where the configuration file is looked for when none is named; the same on Linux and macOS."""
+    """The path of the configuration file when none is named; the same on Linux and macOS."""
     return Path(expand_variables("${XDG_CONFIG_HOME:-~/.config}/kb/config.toml", env))
 
 
@@ -76,9 +76,9 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
 
 
 def with_exposure_now(config: Config) -> Config:
-    """The same values, but `[exposure]` as it is in the file now; values of variables and flags stay.
+    """A configuration with `[exposure]` as the file has it now; values of variables and flags stay.
 
-    Raises: ConfigError where the file cannot be read any more: nobody knows then what it hides.
+    Raises: ConfigError where the file can no longer be read: what it hides is then unknown.
     """
     file = config.file or default_path(os.environ)
     found = _file_values(file) if config.file or file.exists() else {}
@@ -136,9 +136,9 @@ def _require_known(key: str, where: str) -> None:
 
 
 def _is_fixed(key: str, text: str, where: str) -> bool:
-    """Whether the key decides nothing and says what is so anyway.
+    """Whether the key is a fixed one, set to its only accepted value.
 
-    Raises: ConfigError where it says something else, or is one that an older kb had.
+    Raises: ConfigError for another value, and for a key that only an older kb had.
     """
     if key in KEYS:
         return False
@@ -203,7 +203,7 @@ def _checked(key: str, value: Any, where: str) -> Any:
 
 
 def _told(key: str, value: Any) -> str:
-    """A wrong value as an error names it; a secret one is not named."""
+    """A wrong value as an error shows it; a secret one is not shown."""
     return "" if key in SECRETS else f", not {value!r}"
 
 
@@ -318,7 +318,7 @@ def _text(file: Path) -> str:
 
 
 def invalid_file(file: Path, why: str, hint: str) -> ConfigError:
-    """The error that a file of settings is refused with; programs get its path."""
+    """The error for a settings file that cannot be read; its details hold the path."""
     return ConfigError(f"{file}: {why}", hint, details={"path": str(file)})
 
 

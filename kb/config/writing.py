@@ -1,4 +1,4 @@
-"""The configuration in force as it is shown and written."""
+"""Formats the configuration in force to be shown and written."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def to_toml(config: Config, *, with_origins: bool) -> str:
 
 
 def starter_toml(config: Config) -> str:
-    """A file to begin with: values that differ from the defaults are set, every other key is a comment.
+    """A starter file: values that differ from the defaults are set, every other key is a comment.
 
-    So a default that a later kb improves arrives where nothing was decided.
+    So a default that a later kb changes takes effect for every key that the user did not set.
     """
 
     def line(name: str, key: str, value: Any, origin: str) -> str:
@@ -66,7 +66,7 @@ def _in_sections(entries: Iterable[tuple[str, Any, str]], line: Callable[[str, s
 
 
 def toml_value(value: Any) -> str:
-    """A value as TOML writes it."""
+    """A value in TOML."""
     import json
 
     if isinstance(value, bool):

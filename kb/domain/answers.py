@@ -1,4 +1,4 @@
-"""Answers: what was said, what each sentence rests on, why a refusal was given, and the events on the way.
+"""Answers: their sentences and sources, the reason of a refusal, and the events while one is made.
 
 Tuples, not dataclasses: they are on the path of a cold answer, where each class counts.
 """
@@ -21,16 +21,16 @@ Verdict = Literal["support", "contradiction", "unknown"]
 """What sources say of a sentence."""
 
 ClaimStatus = Literal["supported", "not_checked", "weak", "dropped"]
-"""`supported`: what it cites says so; `dropped`: it says otherwise, so the sentence is left out; `not_checked`: the
-exact rules tell neither; `weak`: a claim judge was asked and could not tell, or an older kb could not."""
+"""`supported`: the source says so; `dropped`: the source says otherwise, so the sentence is left out; `not_checked`: by
+the exact rules, neither; `weak`: a claim judge was asked and could not tell, or an older kb could not."""
 
 
 Channel = Literal["late", "cosine", "lexical", "read", "own", "cross"]
-"""By what the evidence of notes is judged: the best passage's tokens, its vector, or words alone; the others are of
-answers that were kept before."""
+"""The signal that judges evidence from notes: the best passage's tokens, its vector, or words alone; the others occur
+in older answers only."""
 
 JudgedBy = Channel | Literal["code"]
-"""By what evidence is judged: a channel of notes, or what source code defines and says."""
+"""The signal that judges evidence: a channel of notes, or the definitions and text of source code."""
 
 AnswerState = Literal["answered", "unsure", "refused"]
 """`answered`: kb is sure of it; `unsure`: perhaps it is there; `refused`: nothing near was found."""
@@ -39,7 +39,7 @@ HopReason = Literal["whole", "part", "side", "planned", "needed"]
 
 
 class Evidence(NamedTuple):
-    """How likely the passages hold an answer: `value` is what the gate compared; the rest says how it came about."""
+    """How likely the passages contain an answer: `value` is what the gate compared; the rest explains it."""
 
     # `value` in [0, 1] by the calibration `version` of `channel`. `lexical` is the share of the question's words in the
     # best passage, `nearness` its score by meaning, and `lexical_margin` by how much its score is above that of others.
@@ -54,7 +54,7 @@ class Evidence(NamedTuple):
 
 
 class SecondVerdict(NamedTuple):
-    """What a claim judge said of a sentence, beside the rules: it decides unless the rules find a contradiction."""
+    """A claim judge's verdict on a sentence: it decides unless the rules find a contradiction."""
 
     judge: str
     verdict: Verdict
@@ -66,10 +66,10 @@ class ClaimJudge(Protocol):
 
     @property
     def label(self) -> str:
-        """What its verdicts are stored under."""
+        """The label stored with its verdicts."""
 
     def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
-        """What the texts of the cited passages (at least one) say of a sentence. Raises: ModelError."""
+        """The verdict of the texts of the cited passages (at least one) on a sentence. Raises: ModelError."""
 
 
 def _markers(passages: tuple[int, ...]) -> list[str]:
@@ -78,7 +78,7 @@ def _markers(passages: tuple[int, ...]) -> list[str]:
 
 @on_wire(fields="text passages status quote citation reason second?")
 class Claim(NamedTuple):
-    """A sentence of the answer and what it rests on; `dropped` ones are not part of `answer`.
+    """A sentence of the answer and its sources; `dropped` ones are not part of `answer`.
 
     `second` is there where a claim judge was asked (`rag.claim_judge`).
     """
@@ -146,7 +146,7 @@ class HopPlace(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """One step of a deep answer; `state` is what its evidence is enough for.
+    """One step of a deep answer; `state` says whether its evidence is enough.
 
     `why`: the `whole` question; by rules a `part` of it, or one `side` of a comparison; a part that a model `planned`,
     or what it still `needed` after what was found.
@@ -202,7 +202,7 @@ class Answer(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One turn. `search_query` is what was searched for: the question, resolved."""
+    """One turn. `search_query` is the question as it was searched, with references resolved."""
 
     turn_index: int
     question: str
@@ -212,7 +212,7 @@ class Turn(NamedTuple):
 
 @on_wire("answer_event.v1", fields="kind hits=result.hits evidence score_gate")
 class Retrieved(NamedTuple):
-    """The passages are found; an answer follows where the evidence reaches the gate."""
+    """The passages are found; an answer follows if the evidence reaches the gate."""
 
     result: SearchResult
     evidence: Evidence | None

@@ -1,4 +1,4 @@
-"""Candidates of a search: passages with their scores by words, vector and tokens, and who may put them in order."""
+"""Candidates of a search: passages with their scores by words, vector and tokens, and the cross-encoder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kb.records import NamedTuple
 
 
 class Candidate(NamedTuple):
-    """A passage that words or meaning found, in its place: a row of `sql/retrieve/search_hybrid.sql`.
+    """A passage found by words or meaning: a row of `sql/retrieve/search_hybrid.sql`.
 
     `lexical_score` is −bm25, `vector_score` a cosine, `late_score` the late interaction with the passage's tokens; each
     None where there is none. `is_own` is 1 in the question's language, or in none where that is English.
@@ -45,7 +45,7 @@ class PairScorer(Protocol):
 
     @property
     def label(self) -> str:
-        """What the scores are called on the wire: who runs the model, its name and its version."""
+        """The name of the scores on the wire: who runs the model, its name and its version."""
 
     def score(self, question: str, passages: Sequence[str]) -> list[float]:
         """One logit a passage, higher where it answers better; comparable within one question."""

@@ -13,7 +13,7 @@ State = Literal["ok", "failed", "absent", "unchecked"]
 @on_wire(fields="name ok=has_not_failed state detail hint")
 class Check(NamedTuple):
     """One check. `ok` is false for a fault alone; `absent` is something optional that is not here, `unchecked` what
-    could not be looked at. `hint` says what mends it, or what brings it."""
+    could not be looked at. `hint` says how to fix or install it."""
 
     # Inside, `ok` is what was found, None where nothing could be looked at; without what is not `needed`, kb is whole.
 
@@ -33,7 +33,7 @@ class Check(NamedTuple):
         return "failed" if self.needed else "absent"
 
     def has_not_failed(self) -> bool:
-        """Whether it is no fault."""
+        """Whether the check did not fail."""
         return self.state != "failed"
 
 
@@ -45,5 +45,5 @@ class Diagnosis(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is at fault."""
+        """Whether no check failed."""
         return all(check.has_not_failed() for check in self.checks)

@@ -33,7 +33,7 @@ class LineCitation(NamedTuple):
 class CodeCitation(NamedTuple):
     """Whole lines of a source file, from 1, both ends included.
 
-    `symbol` is what they define, `symbol_kind` what that is (function, class, …), `lang` the language.
+    `symbol` is the name they define, `symbol_kind` its kind (function, class, …), `lang` the language.
     """
 
     path: str
@@ -59,11 +59,11 @@ class CodeCitation(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """The name of what is defined there, without the module that the path says."""
+        """The name of the definition, without the module that the path shows."""
         return self.symbol and shown_name(self.symbol, self.path)
 
     def label(self, title: str) -> str:
-        """What is defined there: `Foo.bar (method, python)`; `title` is that of the file, for what has no name."""
+        """The definition: `Foo.bar (method, python)`; `title`, the file's, for lines without a name."""
         return f"{self.name or title} ({', '.join(filter(None, (self.symbol_kind, self.lang)))})"
 
 
@@ -86,7 +86,7 @@ class Box(NamedTuple):
 
 @on_wire("citation.v1", kind="page", fields="path uri=to_uri page label section regions")
 class PageCitation(NamedTuple):
-    """A page of a PDF, from 1; `label` is the number printed on it, `regions` where on it the passage stands."""
+    """A page of a PDF, from 1; `label` is the number printed on it, `regions` are the passage's rectangles."""
 
     path: str
     page: int
@@ -116,7 +116,7 @@ class RegionCitation(NamedTuple):
 
 @on_wire("citation.v1", kind="caption", fields="path uri=to_uri model")
 class CaptionCitation(NamedTuple):
-    """What a vision model said of an image."""
+    """The caption of an image by a vision model."""
 
     path: str
     model: str
@@ -150,7 +150,7 @@ _INEXACT = f"a citation looks like {_EXAMPLES}"
 
 
 def parse_citation(uri: str) -> Citation:
-    """The citation that `uri` spells. A `#` inside the path is fine: the last one starts the fragment.
+    """Parses a citation URI. A `#` inside the path is fine: the last one starts the fragment.
 
     Raises: InvalidCitation.
     """
@@ -211,7 +211,7 @@ def citation_from_json(stored: Mapping[str, Any]) -> Citation:
 
 
 def _read_fragment(path: str, fragment: str) -> Citation | None:
-    """The citation that a URI's fragment spells; None where it spells none."""
+    """Parses the fragment of a citation URI; None for an invalid one."""
     if match := re.fullmatch(r"L([1-9][0-9]*)(?:-L([1-9][0-9]*))?", fragment):
         return LineCitation(path, int(match[1]), int(match[2] or match[1]))
     if match := re.fullmatch(r"page=([1-9][0-9]*)", fragment):

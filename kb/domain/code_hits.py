@@ -1,4 +1,4 @@
-"""What a question found in source code, and why: beside the hits, what they are judged and quoted by."""
+"""The hits of a question in source code, why each was found, and the data for judging and quoting them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from kb.domain.citations import Citation
 from kb.records import NamedTuple
 
 FoundBy = Literal["place", "use", "definition", "words"]
-"""A line that a stack trace names; lines that use what is asked for; a definition that is named; words alone."""
+"""A line named by a stack trace; lines that use the name; a definition of a named symbol; words alone."""
 
 SHOWN_RIVALS = 3
-"""So many definitions of one name an answer shows at most."""
+"""The most definitions of one name that an answer shows."""
 
 RIVAL_SCORE = 0.05
 """Definitions that gain so nearly what the first one does by being named are named as well as it."""
 
 
 class CodeHit(NamedTuple):
-    """What a hit in source code was found by. `share` is the part of the question's words that it has, 0 to 1.
+    """How a hit in source code was found. `share` is the part of the question's words that it has, 0 to 1.
 
     `text` is the chunk verbatim, whole lines from `first_line` on; `lines` are those of a trace or of uses. `spelled`:
     a definition that is named is spelled as the question spells it; `gained` is what it gains by being named, of its
@@ -51,7 +51,7 @@ class CodeHit(NamedTuple):
 
 
 class CodeFound(NamedTuple):
-    """What was found for a question in source code, best first, as its hits are.
+    """The hits of a question in source code, best first.
 
     `tokens` are its words as the index of code holds them and as they are searched; `is_of_code`: it can mean nothing
     but code, being a line of a stack trace or naming a definition as only definitions are named; `wants_uses`: it asks

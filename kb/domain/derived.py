@@ -1,4 +1,4 @@
-"""What engines make of a file's bytes (the text of pages, pixels and sound; a caption), and the steps that make it.
+"""Derived results: what engines read from a file (text of pages, pixels and sound; a caption), and their steps.
 
 A derived result costs seconds, so it is kept twice: in the cache, by the file's content and the engine with all that
 moves its output (`Engine.label`), and beside the index as `artifacts/<doc_id>/<name>.json`. Both hold the same bytes,
@@ -33,7 +33,7 @@ DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcr
 
 
 class Engine(NamedTuple):
-    """What makes a derived result. Equal engines make equal results of equal bytes.
+    """The engine of a derived result. Equal engines make equal results of equal bytes.
 
     `settings` names what moves the output and is not part of the version: languages, resolution, model.
     """
@@ -151,7 +151,7 @@ class TranscriptSegment:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The speech of one recording of `duration_ms`, in order; `language` as the engine was told or found.
+    """The speech of one recording of `duration_ms`, in order; `language` as set or detected.
 
     `left_out_ms` is how much was heard in each language that was not asked for, and is in no segment.
     """
@@ -205,7 +205,7 @@ class SpeechSettings:
 
 @dataclass(frozen=True, slots=True)
 class ExtractSettings:
-    """What the configuration says of every engine; None where one is switched off.
+    """The settings of every engine; None for one that is switched off.
 
     `pdf_passwords` are those of encrypted PDFs, given for such a file alone; they are shown nowhere.
     """
@@ -217,7 +217,7 @@ class ExtractSettings:
 
 
 class Progress(NamedTuple):
-    """How far a step has come: `done` of `total` pages, or milliseconds of sound."""
+    """The progress of a step: `done` of `total` pages, or milliseconds of sound."""
 
     done: int
     total: int
@@ -226,11 +226,11 @@ class Progress(NamedTuple):
 OnProgress: TypeAlias = Callable[[Progress], None]
 
 OnKept: TypeAlias = Callable[[bytes], None]
-"""Takes what a step has derived so far, in the step's own form; it replaces what was given before."""
+"""Receives a step's partial result, in the step's own form; it replaces the one before."""
 
 
 def keep_nothing(so_far: bytes) -> None:
-    """Forgets what it is given: for a step that runs to its end at once."""
+    """Drops partial results: for a step that cannot be resumed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """Something about a file worth telling that did not stop it."""
+    """A note about a file that was still read."""
 
     kind: WarningKind
     note: str
@@ -143,7 +143,7 @@ class Warning:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a document says of itself. Times are RFC 3339; `user` keeps the keys kb does not know."""
+    """The metadata in a document. Times are RFC 3339; `user` keeps the keys kb does not know."""
 
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ Role = Literal["query", "passage"]
 
 
 class EmbeddingModel(NamedTuple):
-    """What tells one vector space from another. Equal models give comparable vectors, on every machine.
+    """The identity of a vector space. Equal models give comparable vectors, on every machine.
 
     `window_tokens` is what the encoder sees at once, its own marks included; None when it has no window, or kb does not
     know it. A longer text is encoded window by window and averaged. `has_tokens`: whether it gives a passage's tokens.
@@ -61,7 +61,7 @@ class SlotCoverage(NamedTuple):
 
 
 class PassageTokens(NamedTuple):
-    """What a passage's tokens were pooled to: `count` rows of `components` numbers, `bits` each; 0 rows: none are kept.
+    """The pooled tokens of a passage: `count` rows of `components` numbers, `bits` each; 0 rows: none are kept.
 
     `tokens`: count x components / 2 bytes, row after row, component j in the low four bits of byte j and component
     j + components / 2 in the high ones, each 8 more than its value of -7 to 7; then the scale of each row as float16,
@@ -104,7 +104,7 @@ class QueryEncoder(Protocol):
 
     @property
     def provider(self) -> str:
-        """What does the computing: `onnxruntime`, or who runs the model."""
+        """What computes the vector: `onnxruntime`, or the program that runs the model."""
 
     def encode(self, text: str) -> EncodedQuestion:
         """The question's vector, in the form that sqlite-vec takes, and its tokens."""

@@ -1,4 +1,4 @@
-"""Filters of a question: what they hold, and the one table that every surface takes their names and words from."""
+"""Filters of a question, and the one table from which every surface takes their names and labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Sought(NamedTuple):
 
 
 class Passing(NamedTuple):
-    """What passes the filters, as JSON arrays: documents, and numbers of passages where not all of theirs do.
+    """The result of the filters, as JSON arrays: documents, and passage numbers of documents that pass only in part.
 
     `sought_notes_json` and `sought_code_json`: passages that are candidates whatever words they have, in the order of
     their files. `shown`: what a snippet should show of them, phrases and what regular expressions matched.
@@ -32,7 +32,7 @@ class Passing(NamedTuple):
 
 
 class SearchFilters(NamedTuple):
-    """What a document and its passages must be to be found. `FILTERS` says what the first eleven fields accept.
+    """The conditions on a document and its passages. `FILTERS` says what the first eleven fields accept.
 
     `holds` is what the passage itself must hold, all of it, and `lacks` what it must not hold. `also` are more filters
     to pass, `never` are filters not to pass. `as_text`: operators in the question are text. `among_visible` is set
@@ -66,7 +66,7 @@ class Filter(NamedTuple):
     name in `kb search --bulk`, in addresses of the page and, with dashes, on the command line; `tool_name` that of an
     agent's parameter where it differs, `operator` that in a question. A filter without `help` is no option, and agents
     and the page do not take it. `no_document` continues "no document has" and "그런 문서 없음" with the value. `label`
-    stands before a value in force, `title` above the values to choose from; `facet` counts those, without one a person
+    is shown before a value in force, `title` above the choices; `facet` counts those, without one a person
     types a value such as `example`. `choices` are all values there are; `many`: any of several values passes.
     """
 
@@ -216,7 +216,7 @@ FILTERS = (
 """Every filter, in the order of the fields of `SearchFilters`."""
 
 OPTIONS = tuple(each for each in FILTERS if each.help)
-"""Those that the command line, `--bulk`, agents and the page take."""
+"""The filters that the command line, `--bulk`, agents and the page take."""
 
 
 FACETS = {each.facet: each for each in OPTIONS if each.facet}
@@ -224,7 +224,7 @@ FACETS = {each.facet: each for each in OPTIONS if each.facet}
 
 
 def named_filters(given: Mapping[str, Any]) -> SearchFilters:
-    """The filters among what was given, by their names on the wire or those of agents."""
+    """The filters among the given parameters, by their names on the wire or those of agents."""
     found: dict[str, Any] = {
         each.field: tuple(given[name]) if each.many else given[name]
         for each in OPTIONS

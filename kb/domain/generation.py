@@ -1,4 +1,4 @@
-"""What a language model is asked and what it gives back, piece by piece.
+"""Requests to a language model and its reply, piece by piece.
 
 Tuples, not dataclasses: they lie on the path of a cold answer, where each class counts.
 """
@@ -43,7 +43,7 @@ class GenerateRequest(NamedTuple):
 
 @on_wire(title="UsageV1")
 class TokenUsage(NamedTuple):
-    """What the answer cost; `latency_ms` counts from the question to its end."""
+    """The tokens of an answer; `latency_ms` counts from the question to its end."""
 
     # Of one text: from the request to its last piece.
 
@@ -77,7 +77,7 @@ class LanguageModel(Protocol):
 
     @property
     def context_tokens(self) -> int:
-        """What prompt and answer may take together. Raises: ModelError."""
+        """The most tokens of prompt and answer together. Raises: ModelError."""
 
     def count_tokens(self, text: str) -> int:
         """The tokens of `text` alone: counted, or estimated where the provider has no tokenizer. Raises: ModelError."""
@@ -86,8 +86,8 @@ class LanguageModel(Protocol):
         """The tokens of a whole prompt, the chat template's own included, likewise. Raises: ModelError."""
 
     def stream(self, request: GenerateRequest) -> TokenStream:
-        """The text as it is made: pieces, then one `Done`. Closing the stream stops the model at its next token.
+        """Yields the generated text: pieces, then one `Done`. Closing the stream stops the model at its next token.
 
-        What came before a failure has been handed out. Raises, also midway: ModelUnreachable, ModelNotPulled,
+        Pieces before a failure are yielded. Raises, also midway: ModelUnreachable, ModelNotPulled,
         ModelTimeout, StreamBroken, PromptTooLong, ModelMissing, ModelCorrupt.
         """

@@ -5,7 +5,7 @@ about whole paths (`PathPatterns`). Why not `pathspec`: docs/design-differences.
 
 A naive translation of `*a*a*a*b` tries every way to share a name out among the asterisks. Here each asterisk takes as
 little as lets the characters up to the next one match, and that is final (an atomic group): the next one can take what
-is left over. The same holds for the folders that `**/` takes. Only what follows the last asterisk and the last `**/`
+is left over. So do the folders that `**/` takes. Only what follows the last asterisk and the last `**/`
 must reach the end, and so may be tried again.
 
 One difference to git is intended: `?` and `[…]` match one character here; git counts bytes, three for a syllable of

@@ -1,6 +1,6 @@
 """Ids: the first 32 hex characters of `blake3(rfc8785(NFC(tuple)))` (frozen design §4).
 
-The same input gives the same id on every machine; a changed input changes exactly the ids below it
+Equal input gives an equal id on every machine; a changed input changes exactly the ids below it
 (asset → document → block → chunk → embedding).
 """
 
@@ -50,7 +50,7 @@ def canonical_json(value: Json) -> bytes:
 
 
 def _is_plain(value: Json) -> bool:
-    """Whether a value holds but strings, small whole numbers, true, false and null, under keys in ASCII."""
+    """Whether a value holds only strings, small whole numbers, true, false and null, under keys in ASCII."""
     if isinstance(value, str):
         return value.isascii() or not _SURROGATE.search(value)
     if value is None or isinstance(value, bool):

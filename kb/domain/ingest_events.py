@@ -1,4 +1,4 @@
-"""What an ingest tells while it runs; each surface shows it its own way (frozen design §2.4a).
+"""The events of a running ingest; each surface shows them in its own way (frozen design §2.4a).
 
 The `kind` of an event is its name on the wire, and its fields are what the wire says of it.
 """
@@ -160,7 +160,7 @@ IngestEvent = (
 
 @on_wire("ingest_progress.v1", fields="ts *event")
 class ToldEvent(NamedTuple):
-    """An event, and when it was told: RFC 3339 UTC."""
+    """An event with its time: RFC 3339 UTC."""
 
     ts: str
     event: IngestEvent

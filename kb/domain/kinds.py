@@ -1,6 +1,6 @@
-"""The kinds of files kb reads, in one table: how each is told by its name, read, cut and cited.
+"""The kinds of files kb reads, in one table: how each is recognised by its name, read, cut and cited.
 
-All that depends on the kind of a file is asked of `KINDS`: which files a walk takes, what the default of
+Everything that depends on the kind of a file is looked up in `KINDS`: which files a walk takes, what the default of
 `workspace.include` is, what `--media` takes, by which extractor and chunker a file is read and cut. Those have an entry
 for each name that is here in `extract/registry.py` and `chunk/chunkers.py`. An extractor that another package brings
 has its own family, of the same name.
@@ -58,7 +58,7 @@ class Kind(NamedTuple):
 
 
 class Kinds:
-    """A table of kinds, and what can be asked of it."""
+    """A table of kinds, with lookups by name and family."""
 
     def __init__(self, *kinds: Kind) -> None:
         self.kinds = kinds
@@ -96,7 +96,7 @@ class Kinds:
         return (*(f"*.{extension}" for extension in self._of_extension), *self._of_name)
 
     def include_patterns(self) -> tuple[str, ...]:
-        """Patterns, as in .gitignore, that take in every file of these kinds."""
+        """Patterns, as in .gitignore, that match every file of these kinds."""
         return tuple(f"**/{spelling}" for spelling in self.spellings())
 
 

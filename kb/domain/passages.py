@@ -1,4 +1,4 @@
-"""Passages as an answer uses them: retrieved chunks, whole and verbatim, and the sentences they are made of."""
+"""Passages of an answer: retrieved chunks, whole and verbatim, and their sentences."""
 
 from __future__ import annotations
 

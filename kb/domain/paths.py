@@ -1,4 +1,4 @@
-"""Workspace paths: one spelling for one file, whatever the platform wrote."""
+"""Workspace paths: one spelling for each file on every platform."""
 
 from __future__ import annotations
 

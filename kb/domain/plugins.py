@@ -1,4 +1,4 @@
-"""What other packages may bring: readers of files, rules of where passages begin, encoders, rerankers, judges.
+"""Protocols for plugins: readers of files, rules where passages begin, encoders, rerankers, judges.
 
 Each is found by an entry point (docs/python.md). The entry point names a class, or a function without parameters, whose
 result is one of these.
@@ -32,7 +32,7 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedText:
-    """What a text file holds: its blocks from the top, none above the one before it; its title where it has one."""
+    """The content of a text file: its blocks from the top, none above the one before it; its title where it has one."""
 
     blocks: Sequence[TextBlock]
     title: str | None = None
@@ -55,7 +55,7 @@ class SectionChunker(Protocol):
 
     @property
     def kinds(self) -> Sequence[str]:
-        """What it cuts: `markdown`, or the names of extractors."""
+        """The kinds it cuts: `markdown`, or the names of extractors."""
 
     def starts(self, text: str, blocks: Sequence[TextBlock]) -> Sequence[int]:
         """The positions in the `blocks` of a text, from 0 and rising, of those that begin a section: the first does."""
@@ -83,4 +83,4 @@ class SupportJudge(Protocol):
     """Says whether sources support a sentence that was written from them."""
 
     def judge(self, claim: str, sources: Sequence[str]) -> Literal["support", "contradiction", "unknown"]:
-        """What the sources, at least one, say of the claim; what cannot be shown is `unknown`."""
+        """The verdict of the sources, at least one, on the claim; `unknown` if they show neither."""

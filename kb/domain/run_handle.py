@@ -1,4 +1,4 @@
-"""The handle of long work: every surface gives one, hears by it how far the work is, and stops the work by it."""
+"""The handle of long work, given by every surface: it receives progress events and can stop the work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kb.records import NamedTuple
 
 
 class RunEvent(Protocol):
-    """Something that long work tells: its fields, and the name it has on the wire."""
+    """An event of long work: its fields, and its name on the wire."""
 
     @property
     def kind(self) -> str:
@@ -32,9 +32,9 @@ class StepProgress(NamedTuple):
 
 
 class RunHandle:
-    """Takes the events of one run, and says whether it is to stop.
+    """Receives the events of one run, and says whether the run should stop.
 
-    Work stops where all that it has done is whole: after a document, a batch, a question, a file, a check.
+    Work stops only after a whole document, batch, question, file or check.
     """
 
     def __init__(self, on_event: Callable[[Any], None] = lambda event: None) -> None:
@@ -51,10 +51,10 @@ class RunHandle:
         self._canceled = True
 
     def is_canceled(self) -> bool:
-        """Whether the run is to stop."""
+        """Whether the run should stop."""
         return self._canceled
 
     def stop_if_canceled(self, at: str, hint: str) -> None:
-        """Raises Canceled where the run is to stop; `at` says what was not begun any more."""
+        """Raises Canceled if the run should stop; `at` says what was not begun."""
         if self.is_canceled():
             raise Canceled(f"stopped before {at}", hint)

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 MODES: dict[SearchMode, str] = {"hybrid": "words + meaning", "lexical": "words", "vector": "meaning"}
-"""What a question may be searched by, as people are told."""
+"""The search modes."""
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
 ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "late", "cross_encoder", "code"]
 Fusion = Literal["linear", "rrf"]
 
 
 class SearchQuery(NamedTuple):
-    """What is asked. `k` counts hits."""
+    """A question. `k` is the number of hits."""
 
     text: str
     mode: SearchMode
@@ -37,9 +37,9 @@ _EVERYTHING = SearchFilters()
 
 
 class SearchDefaults(NamedTuple):
-    """How a question is asked, and answered, where it does not say itself.
+    """Defaults for asking and answering a question.
 
-    `context_tokens`: what instructions, question and passages may take together, in the model's tokens.
+    `context_tokens`: the most tokens of instructions, question and passages together, by the model's count.
     """
 
     mode: SearchMode
@@ -49,7 +49,7 @@ class SearchDefaults(NamedTuple):
     def query(
         self, text: str, mode: SearchMode | None = None, k: int | None = None, filters: SearchFilters = _EVERYTHING
     ) -> SearchQuery:
-        """The question with what it leaves open decided."""
+        """The question with defaults filled in."""
         return SearchQuery(text, mode or self.mode, k or self.k, filters)
 
     def budget_tokens(self, asked: int | None) -> int:
@@ -176,7 +176,7 @@ class Term(NamedTuple):
 
 
 class Substitution(NamedTuple):
-    """What was searched for in place of a word that no document has, or beside another, and how it was found.
+    """Words searched in place of a word that no document has, or beside another, and how they were found.
 
     A slip of the hand (`spelling`) or in the wrong `keyboard` layout; the word in the other script by its `sound`, or
     as documents `pair` them; a synonym of the owner's `lexicon`.
@@ -201,7 +201,7 @@ class DaysAsked(NamedTuple):
 
 
 class Widening(NamedTuple):
-    """By what more than its own words a question is searched; `synonyms` are groups of words that mean the same."""
+    """Further words that a question is searched by; `synonyms` are groups of words that mean the same."""
 
     correct_typos: bool = False
     both_scripts: bool = False
@@ -214,8 +214,8 @@ class SearchResult(NamedTuple):
     `query.mode` is how it was searched; `note` says why, where that is not how it was asked. `candidates` are what the
     hits by meaning were chosen from; `ranking_version` names what put them in order. `substitutions` are words that
     were searched for in place of the question's own; `read_as` is the question with them, and without
-    what names `days`; `searched` are its terms, as they were searched. `ordered_before` are the hits as they stood
-    before a cross-encoder put them in another order; none where none did. `among_notes` are the hits among all that is
+    what names `days`; `searched` are its terms, as they were searched. `ordered_before` are the hits in the order
+    before a cross-encoder reordered them; none where none did. `among_notes` are the hits among all that is
     no source code, where some of that came among them; `among_code` are those in that, and `code` is why.
     """
 
@@ -242,7 +242,7 @@ class SearchResult(NamedTuple):
 
     @property
     def judged_hits(self) -> tuple[SearchHit, ...]:
-        """The hits in the order that evidence was fitted for, whatever order they are shown in."""
+        """The hits in the order that evidence is computed from, whatever order they are shown in."""
         return self.ordered_before or self.note_hits
 
 

@@ -13,7 +13,7 @@ the whole is its `qualified` name.
 
 
 def shown_name(qualified: str, path: str) -> str:
-    """A qualified name without the module that the path of its file says already: `Foo.bar`."""
+    """A qualified name without the module that its file's path shows: `Foo.bar`."""
     module = path.rpartition(".")[0].removesuffix("/__init__")
     for prefix in (f"{module}.", f"{module.replace('/', '.')}."):
         if qualified.startswith(prefix) and module:
@@ -54,7 +54,7 @@ class Reference(NamedTuple):
 
 
 class Repository(NamedTuple):
-    """The checkout that a file is of, as it was when the file was last looked at.
+    """The checkout that contains a file, as it was at the last scan of the file.
 
     `path` is that of the checkout's folder on this machine. `branch` is None where none is checked out; `commit`, in
     hex, where there is none yet or it is unknown.

@@ -1,4 +1,4 @@
-"""Text as kb compares and stores it: one spelling for what looks the same, and nothing UTF-8 cannot hold."""
+"""Normalises text for comparing and storing: NFC, without code points that UTF-8 cannot encode."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def client_file(client: Client) -> Path:
 
 
 def snippet(client: Client, start: Launch) -> str:
-    """What to paste into the client's configuration."""
+    """The text to paste into the client's configuration."""
     if client == "codex":
         return _toml(start)
     return json.dumps({_FORMS[client].key: {NAME: _entry(client, start)}}, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The server over HTTP, on this machine alone: who asks shows the token, and comes from no page of the web.
+"""The server over HTTP, on this machine alone; a request needs the token and must not come from a web page.
 
 Any program of this machine, and any page that a browser shows, can send requests to 127.0.0.1. So a request is
 answered only where it is addressed to this server by name (`Host`: a foreign name that resolves to 127.0.0.1 is

@@ -1,4 +1,4 @@
-"""What a person picks in a client: documents and places (`kb://doc/…`, `kb://citation/…`, …), and prompts."""
+"""Resources and prompts that a person picks in a client: documents, places (`kb://doc/…`, `kb://citation/…`, …)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server over standard input and output: serves at once, loads models beside, ends when its input ends.
+"""The server over standard input and output: serves at once, loads models meanwhile, ends when its input ends.
 
 The event loop itself reads and writes the pipes: no call waits for a thread's turn. The library gives each line in,
 each line out and each flush to a worker thread: three changes of thread a call, each of which waits for its turn where
@@ -88,9 +88,9 @@ async def _serve(server: Server[Any]) -> None:
 
 @asynccontextmanager
 async def served_stdio() -> AsyncIterator[Any]:
-    """The streams of messages. Meanwhile standard input is empty for all others, and prints go to standard error.
+    """The streams of messages. Meanwhile other code reads an empty standard input, and prints go to standard error.
 
-    A regular file instead of a pipe is read by the library's own way.
+    For a regular file instead of a pipe, the library's own streams are used.
     """
     if not (_can_wait(0) and _can_wait(1)):
         async with stdio_server() as streams:

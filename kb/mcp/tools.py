@@ -1,4 +1,4 @@
-"""The tools: what each is for, what it takes, what it gives, and the operation behind it."""
+"""The tools: the description, arguments, result and operation of each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _KEPT_APART = "mcp/"
 
 
 class Result(NamedTuple):
-    """The result of a tool: its text, the same as an object of its output schema, and the places it came from."""
+    """The result of a tool: its text, the same content as an object of the output schema, and the cited places."""
 
     text: str
     structured: Any

@@ -1,4 +1,4 @@
-"""A model's own chat template, a program in its file, rendered with placeholders for the messages.
+"""Renders a model's chat template, a program in its file, with placeholders for the messages.
 
 So a prompt is put together from pieces of the template, in which marks like `<|im_end|>` count, and from each message
 as plain text, in which they do not: no document can end its turn.
@@ -24,7 +24,7 @@ CHATML = (
 """For a file without a template, as llama.cpp does it."""
 
 TEMPLATE_FAULTS = (TemplateError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
-"""What a template can raise when it is read or rendered."""
+"""Exceptions that reading or rendering a template can raise."""
 
 _OTHER_FILE = "use another GGUF file"
 
@@ -88,7 +88,7 @@ def _refuse(message: str) -> None:
 
 
 def _without_system(messages: Sequence[Message]) -> list[Message]:
-    """The same conversation with the system messages put before the first question."""
+    """The conversation with the system messages put before the first question."""
     told = [message.content for message in messages if message.role == "system"]
     rest = [message for message in messages if message.role != "system"]
     if told and rest:

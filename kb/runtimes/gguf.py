@@ -1,4 +1,4 @@
-"""GGUF files run in this process by llama.cpp: by llama-cpp-python, else by xllamacpp, which needs no compiler.
+"""Runs GGUF files in this process with llama.cpp: by llama-cpp-python, else by xllamacpp, which needs no compiler.
 
 A file writes text, makes vectors, or scores pairs: by its `pooling` (None, `MEAN`, `CLS`, `LAST`, `RANK`). Which
 library runs it changes nothing but rounding.

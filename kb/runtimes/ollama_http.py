@@ -24,7 +24,7 @@ _SHOWN_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a server may take: to be reached, to say nothing, and in all."""
+    """Time limits for a server: to connect, without a byte, and in all."""
 
     connect_seconds: float
     silence_seconds: float
@@ -107,7 +107,7 @@ class OllamaServer:
 
     @contextmanager
     def _failures(self, deadline: float) -> Iterator[None]:
-        """Turns what reading can raise into the tree's errors."""
+        """Turns exceptions of reading into errors of `kb.errors`."""
         try:
             yield
         except TimeoutError as error:
@@ -125,7 +125,7 @@ class OllamaServer:
     def _refusal(
         self, response: HTTPResponse, body: bytes, model: str
     ) -> ModelNotPulled | PromptTooLong | StreamBroken:
-        """The error that a status other than 200 tells of."""
+        """The error for a status other than 200."""
         try:
             told = str(_json_object(body).get("error", ""))
         except StreamBroken:
@@ -185,7 +185,7 @@ def _no_endpoint(endpoint: str) -> ConfigError:
 
 
 def _limit_silence(connection: HTTPConnection, silence_seconds: float, deadline: float) -> None:
-    """Lets the next reading wait so long. Raises: ModelTimeout at the deadline."""
+    """Sets how long the next read may wait. Raises: ModelTimeout at the deadline."""
     left = deadline - monotonic()
     if left <= 0:
         raise _too_long()

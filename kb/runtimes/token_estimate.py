@@ -1,9 +1,9 @@
-"""How many tokens a text will be where the model's own tokenizer is out of reach: an estimate on the high side.
+"""Estimates the tokens of a text, on the high side, where the model's tokenizer is not available.
 
 Ollama has no tokenizer endpoint, and only the number of bytes would be certain, at four times the tokens. On Korean and
 English notes the estimate is 1.1 to 1.9 times what a multilingual vocabulary of 250,000 pieces counts, and for English
-1.1 to 1.4 times an English one of 49,000; that one takes Korean apart into bytes, 1.6 times the estimate. A model like
-it is found out by its first answer, which says what it counted.
+1.1 to 1.4 times an English one of 49,000; the English one splits Korean into bytes, 1.6 times the estimate. kb learns
+this from the first answer of such a model, which reports its count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PIECES = re.compile(
 
 
 def estimated_tokens(text: str) -> int:
-    """The tokens of `text`, rather too many than too few."""
+    """The estimated tokens of `text`, rather too many than too few."""
     tokens = 0.0
     for piece in _PIECES.finditer(text):
         length = piece.end() - piece.start()

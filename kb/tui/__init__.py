@@ -1,1 +1,1 @@
-"""`kb ui`: what is typed becomes a search, one screen, by keys. Textual draws it; the session answers it."""
+"""`kb ui`: one screen that searches as you type. Textual draws it; the session answers."""

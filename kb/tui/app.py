@@ -218,7 +218,7 @@ class SearchApp(App[None]):
         self._row.show_document(event.row)
 
     def _begin(self) -> int:
-        """Starts a question that replaces the hits, and cancels a search not yet sent; its number."""
+        """Starts a question that replaces the hits, and cancels a search not yet sent. Returns its number."""
         if self._typing is not None:
             self._typing.stop()
             self._typing = None
@@ -264,7 +264,7 @@ class SearchApp(App[None]):
         self._ask_hits()
 
     def action_ask(self, in_steps: bool = False) -> None:
-        """Answers the question; shows the keys for an empty one, as `?` alone asks for help."""
+        """Answers the question; shows the keys for an empty one, because `?` alone asks for help."""
         number, words = self._begin(), self._words
         if not words:
             self.action_keys()

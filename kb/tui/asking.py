@@ -1,4 +1,4 @@
-"""Questions to the session: how they are asked, and their numbers, by which late results are dropped."""
+"""Sends questions to the session and numbers them; late results are dropped by their number."""
 
 from __future__ import annotations
 
@@ -49,30 +49,30 @@ class QuestionSettings:
 
 
 class WaitingKeys:
-    """Keys that come before the hits they act on: each acts once the hits of what is typed are shown."""
+    """Keys pressed before the hits they act on: each acts once the hits of the typed words are shown."""
 
     def __init__(self) -> None:
         self._waits = False
         self._acts: list[Act] = []
 
     def wait(self) -> None:
-        """Keys wait from now on: other hits are to come."""
+        """Makes keys wait from now on: other hits will come."""
         self._waits = True
 
     def act(self) -> None:
-        """The hits are there: what waited is done, in the order of the keys."""
+        """Runs the waiting actions in the order of the keys; the hits are shown."""
         self._waits = False
         acts, self._acts = self._acts, []
         for act in acts:
             act()
 
     def drop(self) -> None:
-        """The hits will not come: what waited is not done."""
+        """Drops the waiting actions; the hits will not come."""
         self._waits = False
         self._acts.clear()
 
     def do(self, act: Act) -> None:
-        """Does it: now, or once the hits are there."""
+        """Runs the action now, or once the hits are shown."""
         if self._waits:
             self._acts.append(act)
         else:

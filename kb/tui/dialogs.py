@@ -1,4 +1,4 @@
-"""What is shown above the search: the keys, the filters with their counts, and conversations to go on with."""
+"""The dialogs over the search: the keys, the filters with their counts, the conversations."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class KeysDialog(ModalScreen[None]):
 
 
 class ListDialog(ModalScreen[Chosen]):
-    """A line to type in above a list that it narrows: Enter, or a click, chooses the row that is marked."""
+    """An input line that narrows the list below it; Enter or a click chooses the marked row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Back"),
@@ -109,7 +109,7 @@ class ListDialog(ModalScreen[Chosen]):
         self._fill(event.value.strip().lower())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Chooses the row that is marked, else what is typed."""
+        """Chooses the marked row, else the typed text."""
         event.stop()
         if self._list.highlighted is None:
             self.type_in(self._line.value.strip())
@@ -136,7 +136,7 @@ class ListDialog(ModalScreen[Chosen]):
 
 
 class FiltersDialog(ListDialog[SearchFilters | None]):
-    """Values to choose from; gives the filters back, or None where nothing is to change."""
+    """Values to choose from; returns the filters, or None for no change."""
 
     def __init__(self, filters: SearchFilters, counts: Sequence[FacetCount]) -> None:
         super().__init__(
@@ -162,7 +162,7 @@ class FiltersDialog(ListDialog[SearchFilters | None]):
         return rows
 
     def choose(self, row: int) -> None:
-        """Sets a value, or takes it away."""
+        """Sets or removes a value."""
         count = self._shown[row]
         if count is not None:
             self.dismiss(toggled(self._filters, FACETS[count.facet], count.value))
@@ -175,7 +175,7 @@ class FiltersDialog(ListDialog[SearchFilters | None]):
             self.dismiss(with_values(self._filters, typed, [value] if value else []))
 
     def action_clear(self) -> None:
-        """Takes all filters away."""
+        """Removes all filters."""
         self.dismiss(SearchFilters())
 
     def _row(self, count: FacetCount) -> Text:
@@ -184,7 +184,7 @@ class FiltersDialog(ListDialog[SearchFilters | None]):
 
 
 class ConversationsDialog(ListDialog[str | None]):
-    """The conversations; gives the name of the one that is chosen, "" for none, or None where nothing is to change."""
+    """The conversations; returns the name of the chosen one, "" for none, or None for no change."""
 
     def __init__(self, conversations: list[SessionRow], current: str | None) -> None:
         super().__init__(
@@ -200,7 +200,7 @@ class ConversationsDialog(ListDialog[str | None]):
         return [Option(self._row(each)) for each in self._shown]
 
     def choose(self, row: int) -> None:
-        """Goes on with it."""
+        """Continues the chosen conversation."""
         self.dismiss(self._shown[row].session_id)
 
     def type_in(self, text: str) -> None:
@@ -209,7 +209,7 @@ class ConversationsDialog(ListDialog[str | None]):
             self.dismiss(text)
 
     def action_clear(self) -> None:
-        """Questions are asked by themselves again."""
+        """Ends the conversation: further questions are asked without it."""
         self.dismiss("")
 
     def _row(self, row: SessionRow) -> Text:

@@ -1,4 +1,4 @@
-"""An ingest on a screen of `kb ui`: how far it is, what it did, and what was not read and why."""
+"""The ingest screen of `kb ui`: progress, results, and which files were not read and why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KINDS_SHOWN = 12
 
 
 class IngestScreen(AskingScreen):
-    """What the last ingest left unread; Enter begins another, Esc stops it after the document in hand."""
+    """Files the last ingest did not read; Enter begins another ingest, Esc stops it after the current document."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "Read what is new or changed"),
@@ -45,19 +45,19 @@ class IngestScreen(AskingScreen):
         self._text = Static("", markup=False)
 
     def parts(self) -> ComposeResult:
-        """How far it is, and what was not read."""
+        """The progress, and the files not read."""
         yield self._bar
         yield self._step
         yield VerticalScroll(self._text, classes="report")
 
     def on_mount(self) -> None:
-        """What the last run did."""
+        """Shows the results of the last run."""
         self._bar.display = False
         self.set_interval(_DRAWN_S, self._draw)
         self.ask(lambda: last_run(self._session), self._show_last)
 
     def on_unmount(self) -> None:
-        """A run ends where all that it has done is whole."""
+        """Stops the run after the current document."""
         if self._handle is not None:
             self._handle.cancel()
 
@@ -76,7 +76,7 @@ class IngestScreen(AskingScreen):
         self.ask(lambda: self._ingest(self._handle or RunHandle()), self._show_report)
 
     def action_leave(self) -> None:
-        """Stops the run; back where none is underway."""
+        """Stops the run; closes the screen if none is running."""
         if self._handle is None:
             self.dismiss(None)
         else:
@@ -84,7 +84,7 @@ class IngestScreen(AskingScreen):
             self._said.update("stopping after the document in hand …")
 
     def _ingest(self, handle: RunHandle) -> IngestReport:
-        """In the worker. Whatever ends it, another may begin."""
+        """Runs in the worker. However it ends, another run may begin."""
         try:
             request = ingest_request(self._session.config, None, dry_run=False, allow_empty=False, embed=True)
             return ingest(request, handle)
@@ -92,7 +92,7 @@ class IngestScreen(AskingScreen):
             self._handle = None
 
     def _tell(self, event: RunEvent) -> None:
-        """In the worker: notes how far it is; it is drawn a few times a second."""
+        """Runs in the worker: records the progress, which is drawn a few times a second."""
         if isinstance(event, ScanCompleted):
             self._total = event.total
         elif isinstance(event, AssetStarted):

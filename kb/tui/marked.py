@@ -1,4 +1,4 @@
-"""The row that is marked: its document is shown beside the hits, and keys copy, open or judge it."""
+"""The marked row: its document is shown beside the hits, and keys copy, open or judge it."""
 
 from __future__ import annotations
 

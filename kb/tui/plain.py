@@ -1,4 +1,4 @@
-"""`kb ui --plain`: the same by numbered lists and letters, a line at a time, for screen readers and slow lines."""
+"""`kb ui --plain`: the UI as numbered lists and letter commands, line by line, for screen readers and slow lines."""
 
 from __future__ import annotations
 

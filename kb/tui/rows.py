@@ -1,4 +1,4 @@
-"""Text of documents and results as a terminal shows them: cleaned, and as rows of a list.
+"""Formats text of documents and results for a terminal: cleaned, and as rows of a list.
 
 Nothing in a text may move the cursor, change colours or turn the line around.
 """
@@ -27,7 +27,7 @@ def clean(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """The same on one line."""
+    """`text` cleaned, on one line."""
     return " ".join(clean(text).split())
 
 
@@ -125,7 +125,7 @@ def matched_words(hit: SearchHit) -> tuple[str, ...]:
 
 
 def first_line(citation: Citation | None, default: int = 1) -> int:
-    """The first cited line, or `default` for what is cited otherwise."""
+    """The first cited line, or `default` for a place that is not cited by lines."""
     start = getattr(citation, "start", None)
     return start if isinstance(start, int) else default
 

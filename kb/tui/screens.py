@@ -1,6 +1,6 @@
 """The other screens of `kb ui`: documents by folder, the checks of the doctor, evaluation runs.
 
-Each asks in a worker, and says at its top what went wrong.
+Each asks in a worker and shows errors at its top.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the screen of `kb ui` is made of: the line one types in, what was found, the document beside it."""
+"""The widgets of the `kb ui` screen: the input line, the results, the document beside them."""
 
 from __future__ import annotations
 

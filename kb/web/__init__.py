@@ -1,1 +1,1 @@
-"""The page of `kb web`: HTTP in, one operation, its wire object out; what it looks like is in `static`."""
+"""The page of `kb web`: a request calls one operation and gets its wire object; the page itself is in `static`."""

@@ -1,4 +1,4 @@
-"""Who may ask the page's server anything: this machine's browser, opened by the address that `kb web` printed.
+"""Admits requests of this machine's browser alone, opened at the address that `kb web` printed.
 
 Any program of this machine, and any page of the web that the browser shows, can send requests to 127.0.0.1. So a
 request is answered only where it is addressed to this server by name (`Host`: a foreign name that resolves to
@@ -54,7 +54,7 @@ CSRF_HEADER = "x-kb-csrf"
 
 
 class Keys(NamedTuple):
-    """What a browser has to show, new for each start: in the address, in its cookie, with each POST."""
+    """The keys a browser must send, new for each start: in the address, in its cookie, with each POST."""
 
     token: str
     cookie: str
@@ -67,7 +67,7 @@ def new_keys() -> Keys:
 
 
 class Guard:
-    """Lets through to `app` what may ask, and puts the headers on every answer."""
+    """Passes allowed requests to `app`, and sets the headers of every response."""
 
     def __init__(self, app: ASGIApp, keys: Keys, port: int) -> None:
         self._app = app
@@ -86,7 +86,7 @@ class Guard:
         await (answer or self._app)(scope, receive, _with_headers(send, scope["path"]))
 
     def _answer_itself(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
-        """The refusal of what may not ask, or the way in for the address with the token; None for what may."""
+        """The refusal, or the redirect for the address with the token; None for an allowed request."""
         host = headers.get("host", "").lower()
         if host not in self._hosts:
             return _refused(421, "this address is not one of kb's")
@@ -116,9 +116,9 @@ class Guard:
         return None
 
     def _way_in(self, rest: list[tuple[str, str]]) -> Response:
-        """Gives the browser its key and sends it to the page; the token is in no address of it.
+        """Sets the browser's cookie and sends it to the page, whose address does not have the token.
 
-        The page itself goes there, so that the request is its own: one that another page redirects has no cookie.
+        The response goes there by a meta refresh: a request that another page redirects has no cookie.
         """
         target = "/" + (f"?{urlencode(rest)}" if rest else "")
         escaped = target.replace("&", "&amp;").replace('"', "&quot;")

@@ -23,7 +23,7 @@ USUAL_PORT = 7411
 def serve(
     session: Base, port: int | None, *, may_write: bool, opens: bool, question: str, tell: Callable[[str], None]
 ) -> None:
-    """Serves until the process is told to end. `port` None: the usual one, or any free one.
+    """Serves until the process is stopped. `port` None: the usual one, or any free one.
 
     `tell` gets the address as soon as the server listens; `opens` opens it in a browser, with the `question`.
     Raises: UsageError for a port that is taken.

@@ -1,9 +1,9 @@
 """The one pool of worker processes. Each runs one function at a time, within limits, and may be killed at any time.
 
-    submit(key, function, …) ─▶ a process ─▶ replies(): what the function tells, then what it returns
+    submit(key, function, …) ─▶ a process ─▶ replies(): the function's progress, then its result
 
-Used for files that engines read (C libraries fed with what strangers wrote), for many notes at once, and for source
-files whose grammar may explode. A function that crashes, hangs or eats memory costs its task, not the run.
+Used for files that engines read (C libraries given untrusted files), for many notes at once, and for source files whose
+parsing may take very long. A function that crashes, hangs or takes too much memory fails its task, not the run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from kb.workers.process import (
 Key = TypeVar("Key")
 
 Tell: TypeAlias = Callable[[object], None]
-"""What a function in a worker tells its parent by, while it runs: a sign of progress."""
+"""The function by which a task reports progress to the parent process while it runs."""
 
 _START = "from kb.workers.pool import main; main()"
 
@@ -54,7 +54,7 @@ _ORPHAN_GRACE_S = 30
 class Limits(NamedTuple):
     """What a worker may take: memory in all, and processor seconds without a sign of progress; None for no limit.
 
-    A worker that has nothing to do for `idle_s` ends; the next task starts another.
+    A worker idle for `idle_s` ends; the next task starts another.
     """
 
     memory_bytes: int | None = None
@@ -63,12 +63,12 @@ class Limits(NamedTuple):
 
     @property
     def quiet_wall_s(self) -> int:
-        """How long a task may say nothing by the clock; 0 for as long as it likes."""
+        """Seconds by the clock that a task may run without a sign of progress; 0 for no limit."""
         return _WALL_FACTOR * (self.quiet_cpu_s or 0)
 
 
 class Told(NamedTuple):
-    """Something that a function told while it runs."""
+    """A progress report of a running function."""
 
     value: Any
 
@@ -88,7 +88,7 @@ class Lost(NamedTuple):
 
 
 class Suspect(Exception):
-    """Raised by a function in a worker to return `value` from a process whose state nobody knows any more."""
+    """Raised by a function in a worker to return `value` from a process whose state may be broken."""
 
     def __init__(self, value: object) -> None:
         super().__init__(value)
@@ -102,10 +102,10 @@ class _Task(NamedTuple, Generic[Key]):
 
 @dataclass(eq=False, slots=True)
 class _Worker(Generic[Key]):
-    """One process and the tasks it has in hand, the first of which it runs; a thread takes its answers off the pipe.
+    """One process and its queued tasks, the first of which runs; a thread reads its answers from the pipe.
 
-    Since its last sign of progress, `quiet_since` by the clock, its processes have taken what they took beyond
-    `quiet_from_cpu_s`.
+    The last sign of progress was at `quiet_since` by the clock, when its processes had used `quiet_from_cpu_s` seconds
+    of processor time.
     """
 
     spawned: Spawned
@@ -123,7 +123,7 @@ class _Worker(Generic[Key]):
         self.next_look = self.quiet_since + _LOOK_S
 
     def exceeded(self, limits: Limits) -> str | None:
-        """Which limit the task in hand has passed, in words; None while it has passed none."""
+        """Which limit the running task has passed, in words; None if none."""
         now = monotonic()
         if limits.quiet_cpu_s is None or not self.tasks or now < self.next_look:
             return None
@@ -136,9 +136,9 @@ class _Worker(Generic[Key]):
 
 
 class WorkerPool(Generic[Key]):
-    """Up to `size` processes with up to `in_hand` tasks each, named by keys; what becomes of them is in `replies`.
+    """Up to `size` processes with up to `in_hand` tasks each, named by keys; `replies` gives their results.
 
-    A task that is lost by a process that has run others is tried again in a new one: the cause may be left from them.
+    A task lost by a process that ran other tasks is retried in a new process: the earlier tasks may be the cause.
     """
 
     def __init__(self, size: int, limits: Limits | None = None, *, in_hand: int = 1) -> None:
@@ -160,7 +160,7 @@ class WorkerPool(Generic[Key]):
         self._hand_over(_Task(key, _pickled((function, arguments, self._limits.quiet_wall_s))))
 
     def replies(self, timeout_s: float) -> Iterator[tuple[Key, Told | Done | Lost]]:
-        """What the processes say, waiting up to `timeout_s` for the first of it."""
+        """The messages of the processes; waits up to `timeout_s` for the first."""
         while True:
             try:
                 worker, answer = self._answers.get(timeout=timeout_s) if timeout_s else self._answers.get_nowait()
@@ -175,7 +175,7 @@ class WorkerPool(Generic[Key]):
                 yield from [(task.key, Lost(passed, by_limit=True)) for task in worker.tasks]
 
     def run(self, key: Key, function: Callable[..., object], *arguments: object) -> Done | Lost:
-        """Hands over one task and waits for its end; what it tells is not passed on. For a pool of one process."""
+        """Runs one task and waits for its result, dropping its progress. For a pool of one process."""
         with self._one_at_a_time:
             self.submit(key, function, *arguments)
             while True:
@@ -237,7 +237,7 @@ class WorkerPool(Generic[Key]):
         return worker
 
     def _drain(self, worker: _Worker[Key]) -> None:
-        """Takes the answers of a process off its pipe as they come, so that it can go on."""
+        """Reads the answers of a process from its pipe as they come, so that it never blocks."""
         with suppress(EOFError, OSError), worker.spawned.outbox as outbox:  # closed here, where it may be in use
             while True:
                 self._answers.put((worker, outbox.recv_bytes()))
@@ -250,7 +250,7 @@ class WorkerPool(Generic[Key]):
 
 
 def main() -> None:
-    """In a process that a pool started: runs a task after the other, until the pipe is closed or none comes."""
+    """Runs in a process that a pool started: one task after another, until the pipe is closed or no task comes."""
     _limit_memory(int(sys.argv[4]))
     idle_s, scratch = float(sys.argv[5]), Path(sys.argv[6])
     own_scratch(scratch)

@@ -1,9 +1,9 @@
 """One worker process: how it is started and ended, its temporary folder, and the processor time it has taken.
 
-A worker is gone when the process that started it is, however that one ends. Its temporary folder is removed by itself,
-by its parent, or by the next run: it belongs to the process that holds the lock on the file `lock` in it, and where
-nobody does, it was left behind. Processor time measures an engine's work and does not grow while the machine is busy
-with other things.
+A worker ends when the process that started it ends, for whatever reason. Its temporary folder is removed by the worker,
+by its parent, or by the next run. The folder belongs to the process that holds the lock on the file `lock` in it;
+without such a process, it was left behind. Processor time measures an engine's work and does not grow while the machine
+is busy with other things.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _LOCK = "lock"
 _UNLOCKED_AGE_S = 3600
 
 Spent = dict[int, tuple[int, float]]
-"""Of each process its parent, and the processor seconds of itself and of its children that have ended."""
+"""Of each process: its parent, and the processor seconds of the process and of its ended children."""
 
 
 @dataclass(slots=True)
 class Spawned:
-    """A process, the pipe it is told by, and the one it answers on.
+    """A process, the pipe that it reads from, and the pipe that it answers on.
 
-    `life` is closed by the system when this process ends: then the other ends too.
+    The system closes `life` when this process ends; then the started process ends too.
     """
 
     process: subprocess.Popen[bytes]
@@ -48,7 +48,7 @@ class Spawned:
     life: int
 
     def end(self) -> None:
-        """Kills it with all it started, also in the middle of something. `outbox` is left to who reads it."""
+        """Kills the process and all it started, also during a task. The reader of `outbox` closes it."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -93,7 +93,7 @@ def spawn(start: str, *arguments: str) -> Spawned:
 
 
 def serve_parent(before_end: Callable[[], None] = lambda: None) -> ParentPipes:
-    """In a process that `spawn` started: its pipes. It ends with its parent, after `before_end`."""
+    """The pipes of a process that `spawn` started. The process ends with its parent, after `before_end`."""
     life = int(sys.argv[3])
     threading.Thread(target=_end_with_parent, args=(life, before_end), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
@@ -168,7 +168,7 @@ def spent_by_process() -> Spent:
 
 
 def _spent_by_proc() -> Spent:
-    """As Linux tells it (proc_pid_stat(5))."""
+    """As Linux reports it (proc_pid_stat(5))."""
     ticks = os.sysconf("SC_CLK_TCK")
     spent: Spent = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):
@@ -179,7 +179,7 @@ def _spent_by_proc() -> Spent:
 
 
 def spent_by_ps() -> Spent:
-    """As `ps` tells it, without children that have ended: a tree may take a little more."""
+    """As `ps` reports it, without children that have ended: a tree may take a little more."""
     listed = subprocess.run(["ps", "-Ao", "pid=,ppid=,time="], capture_output=True, text=True, check=True).stdout
     return {int(pid): (int(parent), _seconds(time)) for pid, parent, time in map(str.split, listed.splitlines())}
 

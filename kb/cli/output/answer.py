@@ -1,4 +1,4 @@
-"""An answer as a person reads it: the text with its markers, the places it rests on, a line on how it was made."""
+"""Prints an answer for people: the text with its markers, the places it cites, a line on how it was made."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Tokens:
             self._write(self._folding.feed(piece))
 
     def end(self) -> None:
-        """Shows the last word, and ends the line."""
+        """Shows the last word and ends the line."""
         if self.shown:
             self._write(self._folding.end() + "\n")
 
@@ -60,7 +60,7 @@ class Tokens:
 
 @contextmanager
 def show_tokens(*, live: bool) -> Iterator[Tokens]:
-    """Where to put the pieces of an answer; the line is ended however the answer ends."""
+    """Takes the pieces of an answer to print; ends the line however the answer ends."""
     tokens = Tokens(live)
     try:
         yield tokens

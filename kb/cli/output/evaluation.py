@@ -1,4 +1,4 @@
-"""Evaluation runs, comparisons of two runs, and calibrations, as a person reads them."""
+"""Prints evaluation runs, comparisons of two runs, and calibrations for people."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _hit_lines(answered: Answered) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    """At most a column's width; the end of a citation tells more than its beginning."""
+    """The citation cut to a column's width; its end is kept, which says more than its beginning."""
     if width_cells(text) <= _COLUMN_CELLS:
         return text
     head, tail = text[:6], text[6:]

@@ -41,7 +41,7 @@ def headings(ctx: click.Context) -> Mapping[str, str]:
 
 
 class HelpFormatter(click.HelpFormatter):
-    """Click's, with options under `headings`, and the lines of an epilog of examples as long as they are written."""
+    """Click's formatter with options under `headings`; the example lines of an epilog are not wrapped."""
 
     def __init__(self, *, headings: Mapping[str, str], **settings: Any) -> None:
         super().__init__(**settings)

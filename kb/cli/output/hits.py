@@ -1,4 +1,4 @@
-"""Hits as a person reads them: rank, score and citation; heading; snippet with its matches (frozen design §1.5)."""
+"""Prints hits for people: rank, score and citation; heading; snippet with its matches (frozen design §1.5)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _explained(retrieval: RetrievalDetail) -> Iterator[str]:
 
 
 def _highlighted(text: str, matches: Sequence[tuple[int, int]], start: int, end: int) -> str:
-    """`text[start:end]` with the parts of the matches that lie in it set off."""
+    """`text[start:end]` with the matches in it highlighted."""
     shown, at = "", start
     for match_start, match_end in matches:
         low, high = max(match_start, at), min(match_end, end)

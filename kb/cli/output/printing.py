@@ -1,4 +1,4 @@
-"""Lines of output: JSON; text, folded at spaces on a terminal, in colours that a light and a dark background show."""
+"""Prints JSON, and text folded at spaces on a terminal, in colours readable on light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INDENT_CELLS = 4
 
 
 def styled(text: str, style: Style) -> str:
-    """`text` in that style, where standard output shows colours."""
+    """`text` in that style if standard output shows colours."""
     return click.style(text, **style) if use_color() else text
 
 
@@ -79,7 +79,7 @@ def echo_parts(parts: Sequence[str], *, style: Style | None = None) -> None:
 
 
 def echo_fields(rows: Iterable[tuple[str, str]], *, indent: str = "", width: int = 0) -> None:
-    """Prints a name and its value per line, the values below one another; `width`: what the names take at least."""
+    """Prints one name and value per line, the values aligned; `width`: the least width of the names."""
     named = list(rows)
     widest = max((width, *(width_cells(name) for name, _ in named)))
     for name, value in named:
@@ -111,7 +111,7 @@ def json_line(value: object) -> str:
 
 
 def echo_rows(rows: Iterable[Row], as_json: bool, echo: Callable[[Row], object], none: str = "") -> int:
-    """Prints each row, by `echo` or as a line of JSON; without a row `none`, on stderr. Exit code 1 without a row."""
+    """Prints each row, by `echo` or as a line of JSON. Without rows: prints `none` on stderr, exit code 1."""
     has_rows = False
     for row in rows:
         has_rows = True
@@ -122,7 +122,7 @@ def echo_rows(rows: Iterable[Row], as_json: bool, echo: Callable[[Row], object],
 
 
 def echo_table(rows: Sequence[Sequence[str]], *, indent: str = "") -> None:
-    """Prints rows, the first of them the heads, with their columns aligned, figures to the right."""
+    """Prints rows with aligned columns, figures to the right; the first row is the head."""
     widths = [max(map(width_cells, column)) for column in zip(*rows, strict=True)]
     numeric = [all(map(_is_figure, column)) for column in zip(*rows[1:], strict=True)] or [False] * len(widths)
     for row in rows:
@@ -154,6 +154,6 @@ def local_time(stored: str) -> str:
 
 
 def confirmed(question: str) -> bool:
-    """Whether a person answers the question by y or yes."""
+    """Asks the question; whether the answer is y or yes."""
     click.echo(f"{question} [y/N] ", nl=False)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

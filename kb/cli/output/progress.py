@@ -65,7 +65,7 @@ def interruptible(shown: AbstractContextManager[OnEvent]) -> Iterator[RunHandle]
 
 
 def ingest_progress(*, as_json: bool) -> AbstractContextManager[OnEvent]:
-    """A function that takes an ingest's events: each as a line of JSON on stdout, or all drawn on stderr."""
+    """A function that prints an ingest's events: each as a line of JSON on stdout, or all drawn on stderr."""
     return nullcontext(_print_event) if as_json else show_progress()
 
 
@@ -83,7 +83,7 @@ def show_progress() -> Iterator[OnEvent]:
 
 
 def _print_event(event: Any) -> None:
-    """Prints the `ingest_progress.v1` line of an event; an event that has none goes to stderr."""
+    """Prints the `ingest_progress.v1` line of an event; an event without one is printed on stderr."""
     if isinstance(event, EmbedAgain):
         _say_again(event)
     else:
@@ -189,7 +189,7 @@ class _Drawing:
 
 
 def _state(task: Task, what: str) -> str:
-    """How many are done, and while they are not all: how many per second, and the time left."""
+    """How many are done; until all are, also the rate per second and the time left."""
     done = f"{task.completed:,.0f}/{task.total or 0:,.0f} {what}"
     if task.finished or not task.speed or task.time_remaining is None:
         return done
@@ -218,7 +218,7 @@ def show_count() -> AbstractContextManager[OnEvent]:
 
 @contextmanager
 def _show_steps(state: Callable[[Task, str], str]) -> Iterator[OnEvent]:
-    """A function that draws on stderr how far a step is, as `state` says of a line and its unit."""
+    """A function that draws the progress of a step on stderr; `state` words it for a line and its unit."""
     if not sys.stderr.isatty():
         yield lambda event: None
         return

@@ -15,9 +15,9 @@ _FROM_STDIN = "`-` reads the question from there: echo 'retry policy' | kb ask -
 
 
 def open_missing_streams() -> None:
-    """Puts the null device in the place of a stream the caller closed (`kb … >&-`).
+    """Opens the null device for each stream the caller closed (`kb … >&-`).
 
-    Otherwise the next file that is opened takes its number, and what is printed goes into it.
+    Otherwise the next opened file gets the stream's number, and printed text is written into that file.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -25,14 +25,14 @@ def open_missing_streams() -> None:
 
 
 def replace_what_cannot_be_shown() -> None:
-    """A character that the locale's encoding lacks is shown as a question mark, not the end of the command."""
+    """Shows a question mark for a character that the locale's encoding lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="replace")
 
 
 def question_of(words: Sequence[str]) -> str:
-    """The words of a command's line as one question; for `-` alone, what is on standard input.
+    """The words of a command line as one question; for `-` alone, the text on standard input.
 
     Raises: UsageError.
     """

@@ -1,4 +1,4 @@
-"""How text from documents reaches a terminal: control characters removed, folded to its width, linked to its file."""
+"""Text from documents for a terminal: without control characters, folded to the width, linked to its file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _control() -> re.Pattern[str]:
 
 
 def plain_line(text: str) -> str:
-    """`text` without them on one line: names, titles and messages must not look like more lines of output."""
+    """`plain` text on one line: names, titles and messages must not look like more lines of output."""
     return " ".join(plain(text).splitlines())
 
 
@@ -46,7 +46,7 @@ def width_cells(text: str) -> int:
 def fold(text: str, width: int) -> list[tuple[int, int]]:
     """The [start, end) character ranges of the lines of `text`, to fit `width` cells.
 
-    Broken at spaces; a word that is longer than a line, such as a path, behind its last slash or mark.
+    Lines are broken at spaces. A word longer than a line, such as a path, is broken after its last slash or mark.
     """
     lines: list[tuple[int, int]] = []
     start = last_space = cells = 0
@@ -65,7 +65,7 @@ def fold(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _joint(text: str, start: int, end: int) -> int:
-    """Where the word `text[start:end]` is best broken: behind its last slash, else its last mark, else at its end."""
+    """Where to break the word `text[start:end]`: after its last slash, else its last mark, else at its end."""
     least = start + (end - start) // 3
     slash = text.rfind("/", least, end)
     joint = slash if slash >= 0 else max(text.rfind(mark, least, end) for mark in _JOINTS)
@@ -84,7 +84,7 @@ def with_code(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
 
 def end_within(text: str, width: int) -> str:
-    """The end of `text` in at most `width` cells: of a path, the end with its name."""
+    """The end of `text` after `…`, in at most `width` cells; all of a text that fits."""
     if width_cells(text) <= width:
         return text
     cells, start = 1, len(text)

@@ -1,4 +1,4 @@
-"""Results about kept answers: lists of them and of conversations, and how their quotations fare."""
+"""Results about kept answers: lists of answers and conversations, and checks of quotations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
 
 @on_wire(fields="quote citation=cited standing now_at git_commit=commit? now_git_commit=now_commit? second? now_text?")
 class QuoteCheck(NamedTuple):
-    """One quotation: whether it stands where it was cited, and where it is now.
+    """One quotation: whether it is still where it was cited, and where it is now.
 
     `git_commit` and `now_git_commit` are there where the file's repository is at another commit than it was,
     `second` where a claim judge was asked about the sentence, `now_text` where it changed and the like is there.
@@ -32,7 +32,7 @@ class QuoteCheck(NamedTuple):
 
 @on_wire("answer_check.v1", fields="trace_id question holds quotes")
 class AnswerCheck(NamedTuple):
-    """An answer with its quotations; `holds`: each of them still stands somewhere."""
+    """An answer with its quotations; `holds`: each of them is still somewhere in the files."""
 
     trace_id: str
     question: str
@@ -40,7 +40,7 @@ class AnswerCheck(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether every quotation still stands somewhere."""
+        """Whether every quotation is still somewhere in the files."""
         return all(quote.standing in ("stands", "moved") for quote in self.quotes)
 
 
@@ -61,7 +61,7 @@ class AnswerSummary(NamedTuple):
 
 
 class SessionRow(NamedTuple):
-    """One conversation in a list."""
+    """One conversation of a list."""
 
     session_id: str
     title: str | None

@@ -1,4 +1,4 @@
-"""What `kb eval calibrate` shows: what each gate and each precision does to an owner's own questions."""
+"""Results of `kb eval calibrate`: the effect of each gate and each precision on the owner's questions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kb.records import NamedTuple
 
 @on_wire(title="GatePointV2", fields="threshold kept refused balanced")
 class GatePoint(NamedTuple):
-    """What a `rag.score_gate` does: the shares of answerable questions kept, of others refused, and their mean."""
+    """The effect of a `rag.score_gate`: the shares of answerable questions kept, of others refused, and their mean."""
 
     threshold: float
     kept: float
@@ -21,7 +21,7 @@ class GatePoint(NamedTuple):
 
 
 class Separation(NamedTuple):
-    """How well the likelihood `about` tells answerable questions from others; `table` has a row for each threshold.
+    """How well the likelihood `about` separates answerable questions from others; `table` has a row for each threshold.
 
     `auroc` is how often an answerable question is more likely than an unanswerable one, ties counting half.
     """
@@ -36,7 +36,7 @@ class Separation(NamedTuple):
 
 @on_wire(title="AnswerPointV2")
 class AnswerPoint(NamedTuple):
-    """What a `rag.answer_precision` does: the least of `right` that stands for it, and what is answered then.
+    """The effect of a `rag.answer_precision`: the least `right` that it accepts, and the answered shares.
 
     `answered`: of the answerable questions; `right`: of those answered whose place is known; `unanswerable`: of such
     questions, the share that is answered all the same.
@@ -56,7 +56,7 @@ class AnswerPoint(NamedTuple):
         answers""",
 )
 class CalibrationReport(NamedTuple):
-    """`asked` names the files, `version` the likelihoods; `placed` of the answerable questions say where they stand."""
+    """`asked` names the files, `version` the likelihoods; `placed`: answerable questions that give a place."""
 
     asked: str
     version: str

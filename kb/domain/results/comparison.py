@@ -77,17 +77,17 @@ class MovedQuestion(NamedTuple):
 
     @property
     def change(self) -> float:
-        """By how much, in nDCG@10."""
+        """The change of nDCG@10."""
         return self.ndcg_at_10_after - self.ndcg_at_10_before
 
     @property
     def ndcg_at_10_before(self) -> float:
-        """That of the first run."""
+        """nDCG@10 in the first run."""
         return self.before.metrics.ndcg_at_10 or 0.0
 
     @property
     def ndcg_at_10_after(self) -> float:
-        """That of the second run."""
+        """nDCG@10 in the second run."""
         return self.after.metrics.ndcg_at_10 or 0.0
 
 

@@ -1,4 +1,4 @@
-"""What an agent was given."""
+"""The record of a call by an agent."""
 
 from __future__ import annotations
 

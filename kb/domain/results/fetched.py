@@ -1,4 +1,4 @@
-"""What a fetch gives back: the text at places, word for word, and what stands around it."""
+"""Results of a fetch: the text at places, word for word, and the passages around it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class FetchTarget(NamedTuple):
     """One place that is asked for: a citation, the id of a passage or a document, or a path.
 
     A path may come with `lines` (`12-34`), a `page` (from 1), a `time` in seconds (`822-850`), or the name of a
-    `symbol` that it defines; a symbol may stand without a path.
+    `symbol` that it defines; a symbol needs no path.
     """
 
     place: str
@@ -33,7 +33,7 @@ class FetchTarget(NamedTuple):
 class FetchRequest(NamedTuple):
     """Places to fetch. `context_lines` are added before and after each; `max_tokens` bounds all of them together.
 
-    `cursor`, from an earlier fetch, stands in the place of the targets.
+    `cursor`, from an earlier fetch, replaces the targets.
     """
 
     targets: tuple[FetchTarget, ...]

@@ -1,4 +1,4 @@
-"""What an ingest did: counts, the files that changed or failed, and the time each stage took."""
+"""Results of an ingest: counts, the files that changed or failed, and the time of each stage."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class StageTimes:
             self.ns[stage] = self.ns.get(stage, 0) + perf_counter_ns() - start
 
     def add(self, others: StageTimes) -> None:
-        """Adds what another process took."""
+        """Adds the time of another process."""
         for stage, ns in others.ns.items():
             self.ns[stage] = self.ns.get(stage, 0) + ns
 

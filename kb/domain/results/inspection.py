@@ -1,4 +1,4 @@
-"""What is stored of documents and chunks, what the knowledge base holds, and what this kb can do."""
+"""Results about stored documents and chunks, the knowledge base's contents, and this kb's capabilities."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class BoundQuery(NamedTuple):
 
 
 class LastIngest(NamedTuple):
-    """What the last ingest did, in files."""
+    """The counts of the last ingest, in files."""
 
     finished_at: str
     aborted: int

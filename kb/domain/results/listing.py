@@ -1,4 +1,4 @@
-"""What there is, a page at a time, and how the knowledge base stands."""
+"""Lists, a page at a time, and the status of the knowledge base."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ListedKind = Literal["documents", "sources", "tags", "properties", "symbols"]
 
 
 class Listed(NamedTuple):
-    """One of them: its `name` (a path, a tag, a key, a citation), what it is called or is, and how much it holds.
+    """An entry of a list: its `name` (a path, a tag, a key, a citation), its title or kind, and how much it holds.
 
     `count` is of passages for documents, else of documents; `date` is of a document.
     """
@@ -24,7 +24,7 @@ class Listed(NamedTuple):
 
 @on_wire("listing.v1")
 class Listing(NamedTuple):
-    """A page of them. `next_cursor` gives more, as long as the corpus does not change."""
+    """A page of a list. `next_cursor` gives more, as long as the corpus does not change."""
 
     what: ListedKind
     items: tuple[Listed, ...]

@@ -1,4 +1,4 @@
-"""An evaluation run, its metrics, and what its questions and the kept answers cite that is not as it was."""
+"""Evaluation runs, their metrics, and cited lines of questions and kept answers that changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kb.domain.search import SearchMode
 
 
 class Metric(NamedTuple):
-    """A column of `eval_query_metrics`, what it is called for people and what it tells. All lie in 0 to 1."""
+    """A column of `eval_query_metrics`, its name for people and its meaning. All lie in 0 to 1."""
 
     name: str
     label: str

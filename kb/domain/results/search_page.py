@@ -1,4 +1,4 @@
-"""A page of a search's hits, with where it goes on."""
+"""A page of a search's hits, with the cursor of the next page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kb list symbols` and `kb inspect symbol` give back."""
+"""Results of `kb list symbols` and `kb inspect symbol`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was set up, rebuilt, kept in caches and installed."""
+"""Results of setup, rebuilds, caches, resets and model installs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class CachePart(NamedTuple):
 
 @on_wire("cache_report.v1", fields="byte_len freed_bytes parts")
 class CacheReport(NamedTuple):
-    """All caches, and what a prune gave back."""
+    """All caches, and the space a prune freed."""
 
     parts: tuple[CachePart, ...]
     freed_bytes: int = 0
@@ -54,7 +54,7 @@ ResetPart: TypeAlias = Literal["vectors", "index", "answers", "everything"]
 
 
 class RemovedPart(NamedTuple):
-    """One kind of things: how many, the bytes of their files where counted, and their path if it goes whole."""
+    """One kind of removed things: how many, the bytes of their files where counted, and their path if it goes whole."""
 
     name: str
     entries: int
@@ -75,7 +75,7 @@ class ResetReport(NamedTuple):
 class ForgetReport(NamedTuple):
     """`done` false: a dry run, nothing was forgotten. `stays`: files that are still there.
 
-    The next ingest reads those again, unless `ignore_lines` stand in `ignore_file`; `ignored`: they were written there.
+    The next ingest reads those again, unless `ignore_file` has the `ignore_lines`; `ignored`: they were written there.
     """
 
     paths: tuple[str, ...]

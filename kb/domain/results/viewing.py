@@ -1,4 +1,4 @@
-"""What a person looks at: a document as it was indexed, the file behind it, and how many documents a filter leaves."""
+"""Results shown to a person: a document as indexed, its file, and the document counts of filters."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kb.domain.search import SearchMode
 class DocumentView(NamedTuple):
     """A document to be shown, at the place that is cited, if one is.
 
-    `text` is its own text with `\\n` line ends, for what is cited by lines; else None. Of other kinds `place_text` is
-    what an engine read at the place, and `speech` all that is said in a recording. `is_current`: the file still has the
-    content that was indexed.
+    `text` is the document's text with `\\n` line ends if it is cited by lines, else None. Of other kinds `place_text`
+    is the text an engine read at the place, and `speech` all that is said in a recording. `is_current`: the file still
+    has the content that was indexed.
     """
 
     document: DocumentDetail
@@ -144,7 +144,7 @@ class NearDocuments(NamedTuple):
 
 @on_wire("vault_map.v1", fields="months copies=copied unlinked coverage unembedded")
 class VaultMap(NamedTuple):
-    """Documents over time, groups of files with the same bytes, notes that link to nothing, what is embedded."""
+    """Documents over time, groups of files with the same bytes, notes that link to nothing, unembedded documents."""
 
     months: list[MonthCount]
     copies: list[CopyRow]
@@ -153,14 +153,14 @@ class VaultMap(NamedTuple):
     unembedded: list[UnembeddedRow]
 
     def copied(self) -> list[list[PathRow]]:
-        """The documents that share their content, by that."""
+        """The documents that share their content, grouped by it."""
         groups = groupby(self.copies, key=lambda each: each.asset_id)
         return [[PathRow(each.workspace_path, each.title) for each in group] for _, group in groups]
 
 
 @on_wire("web_start.v1")
 class WebStart(NamedTuple):
-    """How a question is asked that does not say itself, and what there is to search; `csrf` goes with every POST."""
+    """The defaults of a question, and the contents of the knowledge base; `csrf` goes with every POST."""
 
     version: str
     csrf: str
