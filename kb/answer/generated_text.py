@@ -166,7 +166,7 @@ _LONGEST_TAG = 40
 
 
 def without_thoughts(text: str) -> str:
-    """`text` without its thoughts; those that never end reach to its end, those that never began to its beginning."""
+    """`text` without its thoughts; one without an end tag reaches to the end, one without a start to the beginning."""
     shown = ThoughtFilter()
     kept = shown.feed(text) + shown.end()
     ends = [closing.end() for closing in _THOUGHT_ENDS.finditer(kept)]

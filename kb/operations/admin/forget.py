@@ -1,4 +1,4 @@
-"""Takes documents out of all that kb keeps of them: `kb forget`. The files themselves stay where they are."""
+"""Removes documents from everything that kb stores: `kb forget`. The files themselves stay."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def plan_forget(config: Config, named: Named) -> ForgetReport:
 def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = False) -> ForgetReport:
     """Forgets the documents; `ignore` also adds them to `.kbignore`, so that the next ingest skips them.
 
-    An interrupted call has forgotten a part; the next call goes on. Raises: UsageError, NotIndexed and its kin;
-    StoreBusy also while another program reads what was there before.
+    An interrupted call has forgotten a part; the next call continues. Raises: UsageError, NotIndexed and its kin;
+    StoreBusy also while another program reads the old state.
     """
     require_writable()
     with writing(config.sqlite) as db:
@@ -87,7 +87,7 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
             queries.delete_forgotten_answers(db)
             queries.merge_indexes(db)
         if has_vectors(db):
-            from kb.operations.embedding.vector_upkeep import scrub_vectors  # which loads Lance
+            from kb.operations.embedding.vector_upkeep import scrub_vectors  # loads Lance
 
             scrub_vectors(db, config.vector_dir, handle)
         _forget_files(db, config, paths)
@@ -98,7 +98,7 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
 
 
 def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
-    """The paths of the documents to forget, and of answers that cite them; those of an interrupted run too."""
+    """The paths of the documents to forget and of answers that cite them, with those of an interrupted run."""
     if sum(each is not None for each in named) != 1:
         raise UsageError("a path, --tag or --path-glob says what to forget", "kb forget notes/old.md")
     left = queries.select_unfinished(db)
@@ -122,7 +122,7 @@ def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
 
 
 def _below(root: Path, typed: str) -> str:
-    """The path below the root; the file need not exist any more."""
+    """The path below the root; the file need not exist."""
     below = path_below(root, typed)
     if below is None:
         below = os.path.relpath(typed, root) if os.path.isabs(typed) else os.path.normpath(typed)
@@ -132,7 +132,7 @@ def _below(root: Path, typed: str) -> str:
 
 
 def _list(db: Connection, paths: Iterable[str]) -> None:
-    """Lists the paths, their documents, and what was made of them, as `sql/exposure` does to hide them."""
+    """Lists the paths, their documents and everything derived from them, as `sql/exposure` does to hide them."""
     wanted = set(paths)
     ids = [row.doc_id for row in queries.select_all_paths(db) if row.workspace_path in wanted]
     queries.open_hidden(db)
@@ -192,7 +192,7 @@ def _calls(config: Config, paths: Iterable[str]) -> int:
 
 
 def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None:
-    """Removes from every other file what no document has any more, and what names the paths."""
+    """Removes everything without a document, and everything that names the paths, from all other files."""
     assets = list(queries.select_asset_ids(db))
     for path in unreferenced_assets(config.asset_dir, {row.asset_id for row in assets}):
         path.unlink(missing_ok=True)
@@ -223,7 +223,7 @@ def _names(file: Path, paths: Iterable[str]) -> bool:
 
 
 def _texts(db: Connection) -> Iterator[str]:
-    """The text of each chunk, as it is embedded: under no model is any of them embedded already."""
+    """The embedded text of each chunk: for no model, none of them has a vector."""
     after = 0
     none = partial(queries.select_unembedded_chunks, db, model_id="", model_version="", dimensions=0)
     while rows := none(passage_version="", after_rowid=after, row_limit=_ROWS):

@@ -23,7 +23,7 @@ from kb.writable import require_writable
 
 @dataclass(frozen=True, slots=True)
 class RebuildRequest:
-    """The parts to rebuild, in this order. `model` embeds instead of the configured one."""
+    """The parts to rebuild, in this order. `model` replaces the configured one."""
 
     fts: bool = False
     mirror: bool = False
@@ -35,7 +35,7 @@ class RebuildRequest:
 
 
 def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: RunHandle) -> RebuildReport:
-    """Rebuilds the parts that are asked for.
+    """Rebuilds the requested parts.
 
     The lexical index changes in one transaction: searches see the old one or the new one.
     Raises: NotIndexed, StoreBusy; ModelMissing and its kin for embeddings.
@@ -84,7 +84,7 @@ def show_tables(session: Base, plan: EmbeddingPlan) -> RebuildReport:
 
 
 def cache_stats(config: Config) -> CacheReport:
-    """The entries and bytes of each cache; 0 for one that is not there."""
+    """The entries and bytes of each cache; 0 for a missing one."""
     vectors, derived = embedding_plan(config).cache, extraction_plan(config).cache
     parts = []
     for name, path in (("vectors", vectors), ("derived", derived)):
@@ -98,7 +98,7 @@ def cache_stats(config: Config) -> CacheReport:
 
 
 def prune_caches(config: Config, max_bytes: int) -> CacheReport:
-    """Deletes the entries unused for longest until the caches take `max_bytes` together, each its share.
+    """Deletes the least recently used entries until the caches take `max_bytes` together, each its share.
 
     Raises: StoreReadOnly in read-only mode.
     """
@@ -113,6 +113,6 @@ def prune_caches(config: Config, max_bytes: int) -> CacheReport:
 
 
 def _open(name: str, path: Path, max_bytes: int | None) -> VectorCache | DerivedCache:
-    """A cache that is trimmed to `max_bytes` when it is closed; not trimmed where that is None."""
+    """A cache that is trimmed to `max_bytes` on close; not trimmed for None."""
     limit = path.stat().st_size * 2 if max_bytes is None else max_bytes
     return VectorCache(path, "", limit) if name == "vectors" else DerivedCache(path, limit)

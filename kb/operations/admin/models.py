@@ -21,7 +21,7 @@ _GO_ON = "kb models install begins this model again; what was fetched whole is n
 
 
 def configured_installs(config: Config) -> tuple[str, ...]:
-    """The configured models that are installed here, not run by another program or from a file of their owner's."""
+    """The configured models that kb installs, not those that another program runs or the user's own files."""
     theirs = config.models_embedding.provider in (OLLAMA, LLAMA_CPP)
     name = configured_model(config)
     embedders = (name,) if name is not None and (name in CATALOG or not theirs) else ()
@@ -31,7 +31,7 @@ def configured_installs(config: Config) -> tuple[str, ...]:
 def install_models(config: Config, names: Sequence[str], *, force: bool, handle: RunHandle) -> list[str]:
     """Installs models one after another; returns their names. A complete model is not installed again.
 
-    Raises: StoreReadOnly, ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, the model in hand as it was.
+    Raises: StoreReadOnly, ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, with the current model unchanged.
     """
     require_writable("the models' directory")
     close_to_others(private_places(config))
@@ -50,7 +50,7 @@ def _install(name: str, model_dir: Path, handle: RunHandle, *, force: bool) -> s
 
 
 def _told(handle: RunHandle, before: str, hint: str) -> Callable[[str, int, int], None]:
-    """A function that passes on how many bytes a stage has done, and ends the work where that is wanted."""
+    """A function that reports how many bytes a stage has done, and raises Canceled where the run is canceled."""
 
     def tell(stage: str, done_bytes: int, total_bytes: int) -> None:
         handle.tell(StepProgress(stage, done_bytes, total_bytes, "bytes"))
@@ -96,6 +96,6 @@ def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> li
 
 
 def _used_as(config: Config) -> dict[str, str]:
-    """What each model that the configuration names is for."""
+    """Each configured model → its use."""
     name = configured_model(config)
     return {config.audio.model: "speech"} | ({} if name is None else {name: "primary"})

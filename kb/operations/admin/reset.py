@@ -1,4 +1,4 @@
-"""Removes what kb has made, a part or all of it: `kb reset`. Your files, the configuration and the models stay."""
+"""Removes a part or all of kb's data: `kb reset`. The user's files, the configuration and the models stay."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from kb.writable import require_writable
 RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)
 
 _DOCUMENTS_A_TRANSACTION = 200
-_SQLITE_SUFFIXES = ("-wal", "-shm", "-journal", "")  # the file itself goes last: until then there is a knowledge base
+_SQLITE_SUFFIXES = ("-wal", "-shm", "-journal", "")  # the file itself goes last: until then the knowledge base exists
 _CACHES = ("vectors.sqlite", "derived.sqlite")
 _LAST_SHOWN = "last_shown.json"
 _MCP_TOKEN = "mcp-token"
 
 
 def plan_reset(config: Config, part: ResetPart) -> ResetReport:
-    """What a reset would remove; nothing changes. Raises: NotIndexed and its kin, but for `everything`."""
+    """Reports what a reset would remove; changes nothing. Raises: NotIndexed and its kin, but for `everything`."""
     return ResetReport(part, _removable(config, part), done=False)
 
 
 def reset(config: Config, part: ResetPart, handle: RunHandle) -> ResetReport:
-    """Removes a part; the report says how much of it there was.
+    """Removes a part; the report has its size.
 
     `vectors`: passages are found by their words until the next ingest. `index`: documents, passages and vectors;
-    answers and evaluation runs stay. `answers`: with their conversations. `everything`: the SQLite file and all that
-    lies beside it, caches and the files of runs too; also where the file is damaged.
-    Interrupted, it has removed a part, and a second call goes on.
+    answers and evaluation runs stay. `answers`: with their conversations. `everything`: the SQLite file and all
+    files beside it, including caches and the files of runs; works on a damaged file too.
+    An interrupted call has removed a part; a second call continues.
     Raises: NotIndexed and its kin (but for `everything`), StoreBusy, StoreReadOnly.
     """
     require_writable()
@@ -60,7 +60,7 @@ def reset(config: Config, part: ResetPart, handle: RunHandle) -> ResetReport:
 def _removable(config: Config, part: ResetPart) -> tuple[RemovedPart, ...]:
     if part == "everything":
         parts = [RemovedPart(path.name, 1, _size(path), path) for path in _places(config)]
-        with suppress(KbError):  # a damaged file is removed all the same
+        with suppress(KbError):  # a damaged file is removed too
             parts = [*_counted(config, "answers"), *_counted(config, "index"), *parts]
         return tuple(parts)
     return tuple(_counted(config, part))
@@ -80,7 +80,7 @@ def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
 
 
 def _remove_vectors(db: Connection, config: Config, handle: RunHandle) -> None:
-    """SQLite forgets them before their files go, so that a search in between goes by words."""
+    """Deletes the rows before the files, so that a search in between uses words alone."""
     tables = {row.lance_table for row in queries.select_vector_tables(db)} | set(table_sizes(config.vector_dir))
     with transaction(db):
         if has_mirror(db):
@@ -121,7 +121,7 @@ _REMOVERS: dict[ResetPart, Callable[[Connection, Config, RunHandle], None]] = {
 
 
 def _remove_everything(config: Config) -> None:
-    """Under the writer's lock, so that no ingest writes into what goes."""
+    """Holds the writer's lock, so that no ingest writes at the same time."""
     if not config.sqlite.parent.is_dir():
         return
     with writer_lock(config.sqlite):
@@ -136,7 +136,7 @@ def _remove_everything(config: Config) -> None:
 
 
 def _places(config: Config) -> list[Path]:
-    """All that kb has made and that is there, the SQLite file last."""
+    """All existing files and folders of kb, the SQLite file last."""
     folders = [config.vector_dir, config.asset_dir, config.artifact_dir, config.runs_dir]
     caches = [config.cache_dir / name for name in _CACHES]
     caches = [path.with_name(path.name + suffix) for path in caches for suffix in _SQLITE_SUFFIXES]

@@ -1,4 +1,4 @@
-"""Creates what kb needs: the configuration file, the data directory with its SQLite file, the workspace folder."""
+"""Creates the configuration file, the data directory with its SQLite file, and the workspace folder."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _CONFIG_HEADER = """\
 def settings_of_its_own(config_path: Path) -> list[str]:
     """Settings of a separate data directory, for a configuration file that is not the default one.
 
-    Two knowledge bases in one directory would remove each other's documents. Models are shared. A file that is written
-    again keeps the directory it names.
+    Two knowledge bases in one directory would remove each other's documents. Models are shared. A rewritten file keeps
+    its directory.
     """
     if config_path.exists():
         with suppress(ConfigError):
@@ -43,7 +43,7 @@ def settings_of_its_own(config_path: Path) -> list[str]:
 
 
 def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
-    """Creates what is missing; `force` writes the configuration file again and touches nothing else.
+    """Creates missing files and folders; `force` rewrites the configuration file and changes nothing else.
 
     Raises: StoreReadOnly where a folder or file cannot be made, and in read-only mode; StoreError and its kin.
     """
@@ -56,7 +56,7 @@ def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
         "sqlite": not config.sqlite.exists(),
     }
     with writing(config.sqlite, create=True):
-        pass  # opening makes the file and brings it to the latest schema
+        pass  # opening creates the file at the latest schema
     return SetupReport(config_path, config.data_dir, config.sqlite, config.workspace_root, created, latest_version())
 
 

@@ -120,7 +120,7 @@ def _numbered(session: Base, number: int, answer_id: str | None) -> Place:
 
 def _named_file(config: Config, typed: str) -> Path:
     """The file of that name: below the workspace, else below the working directory. Raises: NotFound."""
-    spelled = [Path(each).expanduser() for each in dict.fromkeys((typed, unquote(typed)))]  # as agents are shown it too
+    spelled = [Path(each).expanduser() for each in dict.fromkeys((typed, unquote(typed)))]  # as agents see it too
     both = [path for each in spelled for path in (config.workspace_root / each, each.absolute())]
     for path in (Path(as_on_disk(str(each))) for each in both):
         if path.is_file():

@@ -1,4 +1,4 @@
-"""Checks the installation, the database and its files; each failed check has a hint that mends it."""
+"""Checks the installation, the database and its files; each failed check has a hint to fix it."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from kb.store.schema_version import latest_version, schema_state
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"
 
-# How much of the copies is read a run: other ones each time.
+# How much of the copies is read per run: a random sample.
 _MOST_COPIED_BYTES = 64_000_000
 
 
 def diagnose(config: Config, *, quick: bool = False, handle: RunHandle | None = None) -> list[Check]:
-    """All checks, in the order a user would mend them; `quick` leaves out what reads the whole database.
+    """All checks, in the order a user would fix them; `quick` leaves out checks that read the whole database.
 
-    Canceled, it ends after the check in hand and says so. Whatever a check itself fails with is its finding: the others
-    go on.
+    Canceled, it ends after the current check and says so. An error in a check is reported as its result: the other
+    checks still run.
     """
     handle = handle or RunHandle()
     made: list[Check] = []
@@ -113,7 +113,7 @@ def _database(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]
         yield from _held("sqlite_integrity", config, _integrity(db, config, quick))
         if not quick:
             yield from _held("references", config, _references(db))
-        if _is_older(db):  # its tables are not yet those that the other checks read; sqlite_open has said so
+        if _is_older(db):  # the other checks need the current schema; sqlite_open has reported it
             return
         yield from _held("forgotten", config, _forgotten(db))
         yield from _held("contents", config, _contents(db, quick))
@@ -136,7 +136,7 @@ def _schema(db: Connection, config: Config) -> Iterator[Check]:
 
 
 def _objects(db: Connection) -> Iterator[Check]:
-    """Whether the tables, indexes, views and triggers are those that kb made; names triggers of the user."""
+    """Whether the tables, indexes, views and triggers are kb's; names triggers of the user."""
     made, damaged = made_objects(), damaged_objects(db)
     tables = [name for name in damaged if made[name].type == "table"]
     if damaged:
@@ -151,7 +151,7 @@ def _objects(db: Connection) -> Iterator[Check]:
 
 
 def _forgotten(db: Connection) -> Iterator[Check]:
-    """A failed check where `kb forget` was interrupted: some of the text may still be there."""
+    """A failed check where `kb forget` was interrupted: some of the text may still be stored."""
     if (left := queries.select_unfinished(db)) is not None:
         path, *others = json.loads(left.paths_json)
         more = f" and {len(others)} more" if others else ""
@@ -160,7 +160,7 @@ def _forgotten(db: Connection) -> Iterator[Check]:
 
 
 def _index_version(db: Connection) -> Check:
-    """Whether the lexical index was built by the definition in its file, and from documents as this kb reads them."""
+    """Whether the lexical index matches its definition, and its documents this kb's parsers."""
     label = index_version(Index(db).state)
     if schema_state(db).fts_version != defined_fts_version(db):
         return Check("index_version", False, f"{label}: built by another definition", "kb index --rebuild-fts")
@@ -179,7 +179,7 @@ def _is_older(db: Connection) -> bool:
 
 
 def _integrity(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
-    """Whether every page is sound and every index agrees with its table; `quick` leaves out the indexes."""
+    """Whether every page is intact and every index matches its table; `quick` leaves out the indexes."""
     if quick:
         found = [row.quick_check for row in queries.quick_check(db)]
     else:
@@ -193,18 +193,18 @@ def _cut_off(path: Path) -> Iterator[str]:
     """Whether pages are missing at the end, which SQLite reads as zeros or not at all."""
     with path.open("rb") as file:
         header = file.read(100)
-    page_bytes = int.from_bytes(header[16:18], "big") % 65_535  # 1 stands for 65,536
+    page_bytes = int.from_bytes(header[16:18], "big") % 65_535  # 1 means 65,536
     page_bytes, pages = max(page_bytes, 512) if page_bytes > 1 else 65_536, int.from_bytes(header[28:32], "big")
     size = path.stat().st_size
     if cut := size % page_bytes:
         yield f"the file ends {cut} bytes into a page: it was cut off"
     wal = path.with_name(f"{path.name}-wal")
-    if size < pages * page_bytes and not (wal.exists() and wal.stat().st_size):  # a WAL may still have the others
+    if size < pages * page_bytes and not (wal.exists() and wal.stat().st_size):  # a WAL may contain the others
         yield f"the file has {size // page_bytes} pages, and should have {pages}: it was cut off"
 
 
 def _references(db: Connection) -> Iterator[Check]:
-    """Whether every row that another one names is there."""
+    """Whether every referenced row exists."""
     found = queries.check_foreign_keys(db)
     blocks = queries.check_blocks(db)
     faults = [f"{len(found)} rows of {found[0].table} and others name what is not there"] if found else []
@@ -236,7 +236,7 @@ def _contents(db: Connection, quick: bool) -> Iterator[Check]:
 
 
 def _copies(copies: list[queries.AssetCopy], orphans: int, quick: bool) -> Check:
-    """Whether all copies are there, and a random sample of them has the bytes it was made from."""
+    """Whether all copies exist, and a random sample of them has the original bytes."""
     lost = [copy.storage_path for copy in copies if not has_size(copy.storage_path, copy.byte_len)]
     if lost or orphans:
         detail = f"missing or cut short: {lost[0]} and {len(lost) - 1} more" if lost else f"{orphans} of no document"
@@ -254,7 +254,7 @@ def _copies(copies: list[queries.AssetCopy], orphans: int, quick: bool) -> Check
 
 
 def _fts_consistent(config: Config) -> Iterator[Check]:
-    """FTS5's own integrity check; it is spelled as a write, so it needs a writing connection."""
+    """FTS5's integrity check; it is an INSERT statement, so it needs a writing connection."""
     unchecked = None if os.access(config.sqlite, os.W_OK) else "the file is read-only"
     if unchecked is None and is_read_only():
         unchecked = "read-only mode"

@@ -1,6 +1,6 @@
-"""Checks which engines read PDFs, images and recordings here, and which grammars parse source code.
+"""Checks which engines can read PDFs, images and recordings, and which grammars can parse source code.
 
-One that is missing costs those files, nothing else.
+A missing one affects only its files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kb.plugins import find_plugin, installed_plugins
 
 
 def check_grammars() -> Iterator[Check]:
-    """Whether source code of every language is parsed here; one that is lacking is cut by paragraphs."""
+    """Whether source code of every language can be parsed; without a grammar it is cut by paragraphs."""
     lacking = {lang: module for lang in GRAMMARS if (module := lacking_module(lang)) is not None}
     if not lacking:
         yield Check("grammars", True, f"{', '.join(GRAMMARS)} are parsed", needed=False)
@@ -31,7 +31,7 @@ def check_grammars() -> Iterator[Check]:
 
 
 def check_plugins(config: Config) -> Iterator[Check]:
-    """One check a plugin that is installed or named: who brings it, and whether it loads where it is used."""
+    """One check per installed or configured plugin: its package, and whether it loads if it is used."""
     used = _used_plugins(config)
     for kind in PLUGIN_KINDS:
         installed = {each.name: each for each in installed_plugins(kind)}
@@ -72,7 +72,7 @@ _USED_BY: Mapping[PluginKind, str] = {
 
 
 def check_engines(config: Config) -> Iterator[Check]:
-    """One check a result that engines derive: which engine does it; what to install where there is none."""
+    """One check per derived result: its engine, or what to install."""
     settings = extraction_plan(config).settings
     steps = {step.name: step for extractor in EXTRACTORS.values() for step in extractor.steps}
     for name, step in steps.items():

@@ -1,4 +1,4 @@
-"""Doctor's checks of the vectors: the models, how far embedding has come, and whether both stores agree."""
+"""Doctor's checks of the vectors: the models, the progress of embedding, and whether both stores agree."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from kb.store.connection import Connection
 from kb.store.lance_table import LanceTable
 from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, mirrored
 
-# Vectors compared between the two stores, other ones each time, and questions put to the ANN index.
+# Sample sizes: vectors compared between the two stores, and questions to the ANN index.
 _SAMPLED = 4_096
 _ANN_QUESTIONS = 16
 _ANN_K = 10
 _ANN_CANDIDATES = 100  # as many as a search takes, to rank them by exact distances
 _LEAST_RECALL = 0.95
 
-# Passages whose tokens are made again and compared; by how much their scores of each other may fall short of 1.
+# Passages whose tokens are recomputed and compared; how far their scores of each other may be below 1.
 _TOKENS_SAMPLED = 8
 _LEAST_ALIKE = 0.9
 
 
 def check_models(config: Config) -> Iterator[Check]:
-    """Whether the configured models are installed; with provider none, that there are none."""
+    """Whether the configured models are installed; with provider none, reports that there are none."""
     try:
         name = configured_model(config)
     except KbError as error:
@@ -60,9 +60,9 @@ def check_models(config: Config) -> Iterator[Check]:
 
 
 def _embeds(config: Config) -> bool:
-    """Whether passages are to have vectors: a model is named, or some of it was installed, or vectors are there.
+    """Whether passages should have vectors: a model is configured or partly installed, or vectors exist.
 
-    Who does without, and never installed a model, searches by words: no fault.
+    A user who never installed a model searches by words: no fault.
     """
     named = config.origins.get("models.embedding.model", "default") != "default"
     folders = (config.vector_dir, config.model_dir / (configured_model(config) or ""))
@@ -82,7 +82,7 @@ def check_reranker(config: Config) -> Iterator[Check]:
 
 
 def _check_assembly(config: Config, name: str) -> Iterator[Check]:
-    """A check for a model that an earlier kb assembled, which would be faster now; none for other models."""
+    """A check for a model that an earlier kb assembled and that would be faster if assembled again; else none."""
     entry = catalogue.CATALOG.get(name)
     if entry is not None and is_outdated(entry, config.model_dir):
         detail = f"{name} was assembled by an earlier kb, and would embed more passages a second now"
@@ -90,7 +90,7 @@ def _check_assembly(config: Config, name: str) -> Iterator[Check]:
 
 
 def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
-    """The vectors: complete, the same in both stores, never cut, their ANN index as good as the exact scan."""
+    """Whether vectors are complete, equal in both stores, of uncut texts, and as well found by ANN as by a scan."""
     held = mirrored(db)
     if config.models_embedding.provider == "none":
         detail = f"the vectors of {held.model_id} are kept and not used" if held else "none, as configured"
@@ -104,7 +104,7 @@ def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
 
 
 def _without_vectors(db: Connection, config: Config) -> Check:
-    """That no passage has a vector: a fault only where there are passages, and a model to embed them."""
+    """Reports that no passage has a vector: a fault only where there are passages and a model."""
     counts = queries.count_index_rows(db)
     if counts is not None and not counts.chunks:
         return Check("embeddings", False, "nothing is indexed yet", "kb ingest", needed=False)
@@ -162,7 +162,7 @@ def _check_tokens(
     wanted: bool,
     is_installed: bool,
 ) -> Iterator[Check]:
-    """Whether every passage has its tokens, of the right size, and those that the model gives today."""
+    """Whether every passage has tokens of the right size, equal to the model's current ones."""
     if not wanted:
         detail = f"{counts.passages} passages have tokens, which are not used"
         yield Check("passage_tokens", False, detail, "kb ingest removes them", needed=False)
@@ -180,9 +180,9 @@ def _check_tokens(
 
 
 def _differing_tokens(config: Config, row: queries.MirroredModel, sampled: Sequence[queries.SampledTokens]) -> int:
-    """Of how many passages the tokens are not those that the model gives: either do not score each other as equals.
+    """How many passages have stored tokens that differ from the model's: the two do not score each other as equal.
 
-    Clusters may differ where processors round in another way, so what is compared is what they are kept for.
+    Clusters may differ where processors round differently, so scores are compared.
     """
     import numpy as np
 
@@ -257,7 +257,7 @@ def ann_recall(db: Connection, lance: LanceTable) -> float:
 
 
 def check_gate(db: Connection) -> Iterator[Check]:
-    """One check for each likelihood; another where passages are embedded with an encoder that none was fitted with."""
+    """One check for each likelihood; another where the encoder is not the one they were fitted with."""
     held = mirrored(db)
     for model in ("about", "right"):
         label = fitted(f"{model}.{'words' if held is None else 'late'}")

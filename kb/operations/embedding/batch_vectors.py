@@ -1,6 +1,6 @@
-"""The vectors and tokens of batches of chunks: their texts, what the cache has of them, the model for what it lacks.
+"""The vectors and tokens of batches of chunks: from the cache, else from the model.
 
-The next texts are embedded while the last batch is stored, so that no core waits for the other.
+The next texts are embedded while the last batch is stored, so that no core is idle.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
-# Fewer passages are embedded before it could be read how long they take.
+# Fewer passages are embedded before anybody could read the estimate.
 AGAIN_FROM_PASSAGES = 200
 
 _SAMPLED_TEXTS = 8
 
-# Characters embedded between two looks at Ctrl-C: under a second on two free cores, also in Korean. Texts come in the
-# order of their lengths, so that those of one step take the encoder's threads equally long.
+# Characters embedded between two checks for Ctrl-C: under a second on two free cores, also in Korean. Texts are sorted
+# by length, so that those of one step take the encoder's threads equally long.
 STEP_CHARS = 24_000
 
-# Steps under way at once in kb's own encoders: the second has its words cut while the first is encoded, and takes the
-# threads that the first leaves at its end. Other engines are asked one thing at a time.
+# Concurrent steps in kb's own encoders: the second is tokenized while the first is encoded, and takes over the threads
+# that the first no longer needs. Other engines run one step at a time.
 _STEPS_AT_ONCE = 2
 
 
 class Tally(NamedTuple):
-    """Tells how many of the `total` chunks without a vector have one now; `written` come from earlier batches."""
+    """Reports how many of the `total` chunks without a vector have one now; `written` come from earlier batches."""
 
     handle: RunHandle
     model: str
@@ -57,13 +57,13 @@ class Tally(NamedTuple):
     written: int = 0
 
     def after(self, written: int) -> Tally:
-        """The tally of the batch that follows so many chunks."""
+        """The tally of the batch after this many chunks."""
         return self._replace(written=written)
 
     def tell_again(self, texts: Sequence[str], embed: Callable[[Sequence[str]], object], *, by_old: bool) -> None:
-        """Tells that the total replaces other vectors, and how long that takes by some of the `texts` it lacks.
+        """Reports that the total replaces other vectors, and an estimate of the time, by embedding some of the `texts`.
 
-        `embed` is given them; the first of them loads its model, which is not counted.
+        The first call of `embed` loads its model, and is not timed.
         """
         sample = sorted(texts, key=len)[:: max(1, len(texts) // _SAMPLED_TEXTS)]
         embed(sample[:1])
@@ -73,12 +73,12 @@ class Tally(NamedTuple):
         self.handle.tell(EmbedAgain(self.model, self.total, seconds, by_old))
 
     def tell(self, of_batch: int) -> None:
-        """Tells that so many chunks of the batch in hand have vectors."""
+        """Reports how many chunks of the current batch have vectors."""
         self.handle.tell(EmbedProgress(self.model, self.written + of_batch, self.total))
 
 
 def start_tally(db: Connection, model: EmbeddingModel, form: str, handle: RunHandle) -> Tally:
-    """The tally of a model's chunks without a committed vector of that form; told at once where there are any."""
+    """The tally of a model's chunks without a committed vector of that form; reported at once if there are any."""
     counts = queries.count_embedded(
         db,
         model_id=model.name,
@@ -93,10 +93,10 @@ def start_tally(db: Connection, model: EmbeddingModel, form: str, handle: RunHan
 
 
 class BatchVectors(NamedTuple):
-    """What embedding one batch gives: float32[n, dimensions], L2 = 1, in the order of its chunks.
+    """The vectors of one batch: float32[n, dimensions], L2 = 1, in the order of its chunks.
 
-    `tokens`: those of each chunk; none where they are not kept. `start_ns`: when it was begun, by the clock that
-    measures durations.
+    `tokens`: those of each chunk; none where they are not kept. `start_ns`: the start, by the clock that measures
+    durations.
     """
 
     chunks: Sequence[queries.UnembeddedChunk]
@@ -109,9 +109,9 @@ class BatchVectors(NamedTuple):
 
 @dataclass(slots=True)
 class _Batch:
-    """A batch under way: the texts of its chunks, what is known of them, and how many of its steps are to come.
+    """A batch in progress: the texts of its chunks, their known vectors, and the number of remaining steps.
 
-    `before` is what is known of the batch before it, whose texts are embedded only once.
+    `before`: the known vectors of the previous batch, whose texts are embedded only once.
     """
 
     chunks: Sequence[queries.UnembeddedChunk]
@@ -124,7 +124,7 @@ class _Batch:
 
 
 class _Step(NamedTuple):
-    """Texts that are embedded at once, of one batch; none of a batch whose vectors are all in the cache."""
+    """Texts of one batch to embed at once; none for a batch whose vectors are all cached."""
 
     batch: _Batch
     texts: list[str]
@@ -133,7 +133,7 @@ class _Step(NamedTuple):
 class LazyEmbedder:
     """The bulk embedder of one model, loaded when a text is not in the cache.
 
-    `components`: of a row of its passages' tokens; 0 where none are kept. `form`: the passage version of its records.
+    `components`: the size of a token row; 0 where no tokens are kept. `form`: the passage version of its records.
     `at_once`: how many threads may use it at the same time.
     """
 
@@ -149,9 +149,9 @@ class LazyEmbedder:
         self._loading = Lock()
 
     def embed(self, texts: Sequence[str]) -> list[CachedVector]:
-        """The vector of each text, with the rows of its tokens behind it where they are kept.
+        """The vector of each text, followed by the rows of its tokens where they are kept.
 
-        Raises: ModelError for vectors that are not what the model says of itself.
+        Raises: ModelError for vectors that contradict the model's description.
         """
         loaded = self._embedder()
         if self.components:
@@ -164,7 +164,7 @@ class LazyEmbedder:
         return [CachedVector(each + row, count) for each, row, count in zip(packed, rows, counts, strict=True)]
 
     def _embedder(self) -> Embedder:
-        """The embedder, from the first call on in memory. Raises: ModelMissing, ModelCorrupt."""
+        """The embedder, loaded by the first call. Raises: ModelMissing, ModelCorrupt."""
         with self._loading:
             if self._loaded is None:
                 plan = self._plan
@@ -177,7 +177,7 @@ class LazyEmbedder:
         return VectorCache(self._plan.cache, label, self._plan.cache_bytes)
 
     def holds(self, cached: CachedVector) -> bool:
-        """Whether what the cache has of a text is of the size that this model gives."""
+        """Whether a cached vector has this model's size."""
         rows = len(cached.vector) - 4 * self.model.dimensions
         return rows > 0 and rows % tokens_bytes(1, self.components) == 0 if self.components else rows == 0
 
@@ -194,7 +194,7 @@ class LazyEmbedder:
 
 
 def is_searchable(plan: EmbeddingPlan, held: queries.MirroredModel) -> bool:
-    """Whether questions can be encoded by the model whose vectors the mirror holds."""
+    """Whether the model of the mirror's vectors can encode questions."""
     with suppress(KbError):
         there = embedding_model(plan.model_dir, held.model_id, plan.provider.of_version(held.model_version))
         return (there.version, there.dimensions) == (held.model_version, held.dimensions)
@@ -208,7 +208,7 @@ def vectors_of_batches(
     handle: RunHandle,
     tally: Tally,
 ) -> Generator[BatchVectors | None, None, None]:
-    """The vectors of each batch, in their order; None, and no more, when canceled: what was embedded is in the cache.
+    """The vectors of each batch, in order; ends with None when canceled: finished vectors stay in the cache.
 
     While a batch is stored, the next one is embedded.
     """
@@ -234,14 +234,14 @@ def vectors_of_batches(
 
 
 def text_of(chunk: queries.UnembeddedChunk) -> str:
-    """What of a chunk is embedded."""
+    """The text of a chunk to embed."""
     return passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text)
 
 
 def _planned(
     batches: Iterable[Sequence[queries.UnembeddedChunk]], embedder: LazyEmbedder, cache: VectorCache, handle: RunHandle
 ) -> Iterator[_Step]:
-    """The steps of each batch, until canceled: its texts that are neither in the cache nor in the batch before it."""
+    """The steps of each batch, until canceled: its texts that are neither cached nor in the previous batch."""
     before: dict[str, CachedVector] = {}
     under_way: set[str] = set()
     for chunks in batches:
@@ -258,7 +258,7 @@ def _planned(
 
 
 def _embedded(embedder: LazyEmbedder, step: _Step) -> list[CachedVector]:
-    """What the cache keeps of a step's texts; no model is loaded for none."""
+    """Embeds a step's texts into their cached form; an empty step loads no model."""
     return embedder.embed(step.texts) if step.texts else []
 
 
@@ -294,9 +294,9 @@ def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:
 def in_order(
     work: Callable[[Item], Made], items: Iterable[Item], *, at_once: int
 ) -> Generator[tuple[Item, Made], None, None]:
-    """Each item with what `work` makes of it, in their order, `at_once` of the next ones under way meanwhile.
+    """Each item with the result of `work`, in order, while up to `at_once` of the next ones run.
 
-    What `work` raises is raised where its item would come. Where the caller stops, those under way end first.
+    An error of `work` is raised in its item's place. Where the caller stops, running items end first.
     """
     from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Gives every chunk its vector and its tokens: pending in SQLite → Lance → mirror and committed, a batch at a time.
+"""Embeds every chunk: pending in SQLite → Lance → mirror and committed, a batch at a time.
 
 A crash at any point leaves records that are not committed, or tombstones: the next run finishes both.
 """
@@ -35,13 +35,13 @@ from kb.store.connection import Connection, transaction
 from kb.store.lance_table import LanceTable, Making, has_table, remove_leftovers
 from kb.store.mirror import ensure_mirror, holds, lance_table_name, mirrored
 
-# Chunks written to both stores at once.
+# Chunks per batch written to both stores.
 BATCH_CHUNKS = 256
 
 
 @dataclass(slots=True)
 class EmbedReport:
-    """What one run did: vectors made, taken from the cache or from Lance, removed; what was damaged and is mended."""
+    """The result of one run: vectors made, taken from the cache or from Lance, removed; the repaired damage."""
 
     embedded: int = 0
     from_cache: int = 0
@@ -53,7 +53,7 @@ class EmbedReport:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One run under way. `searched`: the model that searches had when it began, where they are to have the run's."""
+    """A run in progress. `searched`: the searched model at its start, if the run's model is to replace it."""
 
     db: Connection
     plan: EmbeddingPlan
@@ -69,8 +69,8 @@ def embed_missing(
 ) -> EmbedReport:
     """Embeds the chunks that have no committed vector; forgets the vectors of chunks that are gone.
 
-    Where nothing is missing, SQLite alone says so: neither Lance nor a model is opened. Another model's vectors are
-    made beside those that are searched, which they replace once they are whole. What one store lost is taken from the
+    Where nothing is missing, SQLite alone shows it: neither Lance nor a model is opened. Another model's vectors are
+    built beside the searched ones, which they replace once complete. Vectors that one store lost are copied from the
     other. `db` is a writer with sqlite-vec loaded.
     Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
     """
@@ -93,9 +93,9 @@ def embed_ahead(
     name: str,
     handle: RunHandle,
 ) -> EmbedReport:
-    """Embeds the chunks with a model the plan does not name, into its own Lance table: ready for when it does.
+    """Embeds the chunks with a model that the plan does not name yet, into the model's Lance table.
 
-    The mirror does not change, so searches stay as they are. `db` and what is raised: as with `embed_missing`.
+    The mirror does not change, so searches stay as they are. `db` and errors: as in `embed_missing`.
     """
     run = _Run(db, plan, EmbedReport(), handle)
     _embed_beside(run, LazyEmbedder(plan, name))
@@ -103,7 +103,7 @@ def embed_ahead(
 
 
 def forget_differing_tokens(db: Connection, plan: EmbeddingPlan, name: str) -> int:
-    """Forgets the tokens of a model that are not those the cache has for their passage's text; returns how many."""
+    """Removes the tokens of a model that differ from the cached ones of their passage's text; returns how many."""
     embedder, forgotten = LazyEmbedder(plan, name), 0
     with closing(embedder.cache()) as cache:
         for chunks in _every_chunk(db) if embedder.components else ():
@@ -122,13 +122,13 @@ def forget_differing_tokens(db: Connection, plan: EmbeddingPlan, name: str) -> i
 
 
 def _every_chunk(db: Connection) -> Iterator[list[queries.UnembeddedChunk]]:
-    """The chunks of notes, a batch at a time: under no model is any of them embedded already."""
+    """The chunks of notes, a batch at a time: for no model, none of them has a vector."""
     none = EmbeddingModel("", "", 0, None)
     return _without_vector(db, none, "")
 
 
 def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
-    """Fills a model's own Lance table, while the mirror stays what is searched."""
+    """Fills a model's Lance table, while searches still use the mirror."""
     from kb.operations.embedding import vector_upkeep as upkeep
 
     db, plan, model = run.db, run.plan, embedder.model
@@ -145,7 +145,7 @@ def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
 
 
 def _is_complete(run: _Run, embedder: LazyEmbedder) -> bool:
-    """Whether every chunk has its vector of today's form in both stores and its tokens, and every vector its chunk."""
+    """Whether every chunk has tokens, and a vector of the current form in both stores, and every vector a chunk."""
     state, model = _progress(run, embedder), embedder.model
     return (
         state is not None
@@ -163,7 +163,7 @@ def _progress(run: _Run, embedder: LazyEmbedder) -> queries.MirrorProgress | Non
 
 
 def _level_tokens(run: _Run, embedder: LazyEmbedder) -> None:
-    """Removes tokens that are none, and makes passages outdated that lack theirs; where none are kept, all go."""
+    """Removes invalid tokens, and marks passages without tokens as outdated; where none are kept, removes all."""
     db, table = run.db, lance_table_name(embedder.model)
     with transaction(db):
         queries.delete_unusable_tokens(db, model_id=embedder.model.name, components=embedder.components)
@@ -175,7 +175,7 @@ def _level_tokens(run: _Run, embedder: LazyEmbedder) -> None:
 
 
 def _fill_mirror(run: _Run, embedder: LazyEmbedder) -> None:
-    """Brings the mirror as near to complete as it gets; a Lance table that is damaged is made again from the mirror."""
+    """Completes the mirror as far as possible; rebuilds a damaged Lance table from it."""
     from kb.operations.embedding import vector_upkeep as upkeep
 
     db, plan, model = run.db, run.plan, embedder.model
@@ -232,7 +232,7 @@ def _embed_chunks(run: _Run, embedder: LazyEmbedder, lance: LanceTable, *, is_mi
 
 
 def _tell_again(run: _Run, embedder: LazyEmbedder, cache: VectorCache, tally: Tally) -> None:
-    """Tells how long it takes, where passages are embedded again and the cache has not all of the first ones."""
+    """Reports an estimate of the time, where passages are embedded again and the cache lacks some of the first ones."""
     if run.searched is None or tally.total < AGAIN_FROM_PASSAGES:
         return
     if holds(run.searched, embedder.model):
@@ -272,7 +272,7 @@ def _write(
     *,
     is_mirrored: bool,
 ) -> None:
-    """The write protocol of one batch; what is not committed at its end is finished by the next run."""
+    """The write protocol of one batch; the next run finishes uncommitted chunks."""
     from kb.operations.embedding.vector_upkeep import commit
 
     chunks = made.chunks

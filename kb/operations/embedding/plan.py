@@ -1,4 +1,4 @@
-"""Which model embeds, and where their files, vectors and cached vectors lie: plain values from the configuration."""
+"""Which model embeds, and the paths of model files, vectors and cached vectors: plain values from the configuration."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MB = 1_000_000
 class EmbeddingPlan(NamedTuple):
     """The model, None where passages are found by words alone.
 
-    `threads` is how many cores it uses, `batch_texts` how many texts it gets at once. `dimensions` is what its vectors
-    must have; None where any will do. `tokens`: whether those of a model that gives them are kept. `provider` runs the
-    models that kb does not assemble.
+    `threads`: the cores it uses; `batch_texts`: the texts of one call. `dimensions`: the required size of its vectors;
+    None for any. `tokens`: whether to keep the tokens of a model that gives them. `provider` runs the models that kb
+    does not assemble.
     """
 
     model: str | None
@@ -52,7 +52,7 @@ def embedding_plan(config: Config) -> EmbeddingPlan:
 
 
 def embedding_provider(config: Config) -> Provider:
-    """What runs the models that kb does not assemble, as it is configured."""
+    """The configured provider of models that kb does not assemble."""
     embedding, llm = config.models_embedding, config.models_llm
     return Provider(
         name=embedding.provider,
@@ -69,14 +69,14 @@ def embedding_provider(config: Config) -> Provider:
 
 
 def gguf_places(config: Config, named: str) -> tuple[Path, ...]:
-    """Where a GGUF file is looked for: in the folder that its name says, and among the models."""
+    """The folders to search for a GGUF file: the one in its name, and the model directory."""
     return (config.path(named).parent, config.model_dir)
 
 
 def configured_model(config: Config) -> str | None:
-    """The model the configuration names; None where passages are found by words alone.
+    """The configured model; None where passages are found by words alone.
 
-    Raises: ConfigError where another provider is to run a model that only kb itself can.
+    Raises: ConfigError where the configured provider cannot run a model that kb assembles.
     """
     embedding = config.models_embedding
     if embedding.provider == "none":
@@ -96,7 +96,7 @@ def _require_name_of_provider(provider: str, name: str) -> None:
 
 
 def require_dimensions(model: EmbeddingModel, wanted: int | None) -> EmbeddingModel:
-    """The model, if its vectors are what the configuration says. Raises: ConfigError."""
+    """The model, if its vectors have the configured dimensions. Raises: ConfigError."""
     if wanted is not None and model.dimensions != wanted:
         raise ConfigError(
             f"{model.name} makes vectors of {model.dimensions} dimensions, models.embedding.dimensions says {wanted}",

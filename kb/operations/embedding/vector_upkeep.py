@@ -26,7 +26,7 @@ def model_of(row: queries.MirroredModel) -> EmbeddingModel:
 
 
 def clear_tombstones(db: Connection, lance: LanceTable) -> int:
-    """Removes the vectors of chunks that are gone from Lance; returns how many. From the mirror `level_mirror` does."""
+    """Removes the vectors of deleted chunks from Lance; returns how many. `level_mirror` does it for the mirror."""
     cleared, is_last = 0, False
     while not is_last:
         stones = queries.select_tombstones(db, lance_table=lance.name, row_limit=_BATCH)
@@ -42,9 +42,9 @@ def clear_tombstones(db: Connection, lance: LanceTable) -> int:
 
 
 def scrub_vectors(db: Connection, vector_dir: Path, handle: RunHandle) -> None:
-    """Removes the vectors of chunks that are gone, and leaves no trace of them: both stores are written again.
+    """Removes the vectors of deleted chunks without a trace: both stores are rewritten.
 
-    The tables of models that are not in use go whole.
+    The tables of unused models are deleted.
     """
     row = mirrored(db)
     in_use = {row.lance_table} if row is not None else set[str]()
@@ -74,7 +74,7 @@ def restore_mirror(
 ) -> int:
     """Commits the pending chunks whose vectors Lance has; returns how many. The others are embedded again.
 
-    `on_restored` is told how many after each batch.
+    `on_restored` gets the count after each batch.
     """
     restored, after = 0, 0
     while rows := queries.select_pending_chunks(db, after_rowid=after, row_limit=_BATCH):
@@ -97,11 +97,11 @@ def commit(
     *,
     is_mirrored: bool,
 ) -> None:
-    """The last step of the write protocol: vectors that Lance has go into the mirror, where it follows that table, and
-    are declared committed.
+    """The last step of the write protocol: copies vectors from Lance to the mirror, if it follows that table, and
+    commits them.
 
-    `passage_version` is the form of the text they were made from; None where their records say so already. `tokens`:
-    what was made with them; they are where they were when vectors alone are restored.
+    `passage_version` is the form of the embedded text; None where the records have it already. `tokens`: those of the
+    same run; stored tokens stay when only vectors are restored.
     """
     rows: list[queries.MirrorRow] = [
         {"chunk_rowid": chunk.chunk_rowid, "lang": chunk.lang, "embedding": vector}
@@ -120,7 +120,7 @@ def commit(
 
 
 def rebuild_mirror(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
-    """Rebuilds the mirror from Lance; returns how many vectors were restored. Tokens, which Lance has not, stay.
+    """Rebuilds the mirror from Lance; returns how many vectors were restored. Tokens, which Lance lacks, stay.
 
     Searches see the old table until the new one is whole.
     Raises: StoreError, with nothing changed, where Lance cannot be read or has fewer vectors than the mirror.
@@ -151,13 +151,13 @@ def rebuild_lance(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     if not whole and _lance_count(vector_dir, model_of(row)) > (held.rows if held else 0):
         raise StoreError(f"SQLite lacks vectors of {row.model_id} that Lance has", "kb index --rebuild-mirror")
     restored = remake_lance(db, row, vector_dir, handle)
-    if not whole:  # what neither store has is embedded again
+    if not whole:  # vectors missing in both stores are embedded again
         _refill_mirror(db, row, LanceTable(vector_dir, model_of(row)), handle)
     return restored
 
 
 def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: Path, handle: RunHandle) -> int:
-    """Makes a Lance table again from the mirror, beside the old one until it is whole; returns its vectors."""
+    """Rebuilds a Lance table from the mirror, beside the old one until it is complete; returns its vector count."""
     lance = LanceTable(build_dir(vector_dir), model_of(row), "replace")
     total = mirror.count_rows(db)
     tell = _teller(handle, f"Lance table of {row.model_id}", total or 0)
@@ -175,9 +175,9 @@ def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: Path, h
 
 
 def level_mirror(db: Connection, lance_table: str) -> None:
-    """Makes the mirror and its records name the same chunks: what it lacks becomes pending, what is in excess goes.
+    """Matches the mirror and its records: missing vectors become pending, excess ones are removed.
 
-    The caller's transaction.
+    Runs in the caller's transaction.
     """
     queries.reset_unmirrored(db, lance_table=lance_table)
     uncommitted = queries.select_uncommitted(db, lance_table=lance_table)
@@ -185,9 +185,9 @@ def level_mirror(db: Connection, lance_table: str) -> None:
 
 
 def forget_differing(db: Connection, vector_dir: Path) -> int:
-    """Forgets the vectors of which the two stores have not the same; they are made again. Returns how many.
+    """Removes the vectors that differ between the two stores, to be embedded again; returns how many.
 
-    A Lance table that is not there or damaged has nothing to compare: it is made again from the mirror.
+    A missing or damaged Lance table is not compared: it is rebuilt from the mirror.
     """
     row, forgotten = mirrored(db), 0
     if row is None or not has_mirror(db):
@@ -205,7 +205,7 @@ def forget_differing(db: Connection, vector_dir: Path) -> int:
 
 
 def _refill_mirror(db: Connection, row: queries.MirroredModel, lance: LanceTable, handle: RunHandle) -> int:
-    """Rebuilds the mirror with what Lance has, in one transaction; the rest is pending afterwards."""
+    """Rebuilds the mirror from Lance in one transaction; other chunks become pending."""
     with mirror.vector_transaction(db):
         remake_mirror(db, row.dimensions)
         queries.reset_records(db, lance_table=row.lance_table)
@@ -214,7 +214,7 @@ def _refill_mirror(db: Connection, row: queries.MirroredModel, lance: LanceTable
 
 
 def _teller(handle: RunHandle, step: str, total: int) -> Callable[[int], None]:
-    """Tells how many of a table's `total` vectors are written; told at once that none is."""
+    """Reports how many of a table's `total` vectors are written, beginning with 0."""
 
     def tell(done: int) -> None:
         handle.tell(StepProgress(step, done, total, "vectors"))
@@ -250,7 +250,7 @@ def _mirror_batches(db: Connection) -> Iterator[list[queries.MirrorVector]]:
 
 
 def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
-    """Every table, by name. `configured`: the configuration names its model, and no run has come to it yet."""
+    """Every table, by name. `configured`: the configuration names its model, and no run has used it yet."""
     sizes = table_sizes(plan.vector_dir)
     configured = plan.model.casefold() if plan.model is not None else None
     tables = {
@@ -275,7 +275,7 @@ def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
 def drop_unused(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
     """Removes the tables that are neither searched nor configured; returns them. The cache keeps their vectors a while.
 
-    SQLite forgets a table before its files go, so a run that ends between the two leaves files the next one removes.
+    A table's row is deleted before its files, so that after a crash the next run removes the files.
     """
     unused = [table for table in vector_tables(db, plan) if table.used_as is None]
     for table in unused:

@@ -30,12 +30,12 @@ MOST_TARGETS = 50
 MOST_CONTEXT_LINES = 500
 LEAST_TOKENS = 50
 
-# What number, rule and line end of a shown line take beside its text.
+# Tokens of a shown line's number, rule and line end.
 _LINE_TOKENS = 3
 
 
 class _Start(NamedTuple):
-    """Where a fetch goes on: the place, and the line and character of its text."""
+    """Where a fetch continues: the place, and the line and character of its text."""
 
     place: int = 0
     line: int = 0
@@ -43,9 +43,9 @@ class _Start(NamedTuple):
 
 
 def fetch(session: Base, request: FetchRequest) -> Fetched:
-    """The text at each place; a place that cannot be fetched is a failure beside the others.
+    """The text at each place; a place that cannot be fetched is a failure among the results.
 
-    Raises: UsageError for a request that cannot be, InvalidCursor, StaleCursor; NotIndexed and its kin.
+    Raises: UsageError for an invalid request, InvalidCursor, StaleCursor; NotIndexed and its kin.
     """
     with session.reading() as base, base.snapshot():
         revision = corpus_revision(base.db)
@@ -77,7 +77,7 @@ def _check(request: FetchRequest) -> None:
 
 
 class _Fetching:
-    """One request at work: places in their order, until the budget is used up."""
+    """The state of one request: fetches places in order, until the budget is used up."""
 
     def __init__(self, base: Base, request: FetchRequest, start: _Start) -> None:
         self.places: list[FetchedPlace] = []
@@ -92,7 +92,7 @@ class _Fetching:
         self._number = 0
 
     def take(self, target: FetchTarget) -> None:
-        """Fetches what one target names, as far as the budget goes."""
+        """Fetches the places of one target, within the budget."""
         found: Sequence[Place | KbError]
         try:
             found = find_places(self._base.db, self._base.config.workspace_root, target)
@@ -104,7 +104,7 @@ class _Fetching:
             self._take(target, each)
 
     def _take(self, target: FetchTarget, found: Place | KbError) -> None:
-        """Fetches the next place, unless an earlier fetch did or the budget is used up."""
+        """Fetches the next place, unless an earlier fetch had it or the budget is used up."""
         number, self._number = self._number, self._number + 1
         if self.rest is not None or number < self._start.place:
             return
@@ -165,9 +165,9 @@ class _Fetching:
 def _within(
     lines: tuple[str, ...], begun: _Start, left: int | None, counter: TokenCounter, *, first: bool
 ) -> tuple[str, int, _Start | None]:
-    """The text from where it begins, as many lines as fit; their tokens; where it goes on, if it does.
+    """As many lines of the text as fit; their tokens; where the text continues, if it does.
 
-    The `first` text of an answer gives at least a piece of a line, however long that line is.
+    The `first` text of a reply has at least a piece of a line, however long that line is.
     """
     taken: list[str] = []
     tokens = 0
@@ -189,7 +189,7 @@ def _within(
 
 def _longest(line: str, budget: int, counter: TokenCounter) -> int:
     """How many characters of a line fit, at least one."""
-    low, high = 1, min(len(line), 20 * budget)  # hardly a token has more letters
+    low, high = 1, min(len(line), 20 * budget)  # few tokens have more letters
     while low < high:
         middle = (low + high + 1) // 2
         if counter.count(line[:middle]) <= budget:
@@ -200,7 +200,7 @@ def _longest(line: str, budget: int, counter: TokenCounter) -> int:
 
 
 class _Around:
-    """The headings over a place, and the passages before and behind it."""
+    """The headings above a place, and the passages before and after it."""
 
     def __init__(self, db: Connection, doc_id: str, citation: Citation) -> None:
         rows = queries.select_passages_of(db, doc_id=doc_id)
@@ -245,7 +245,7 @@ def _state(request: FetchRequest, rest: _Start) -> dict[str, Any]:
 
 
 def _resumed(request: FetchRequest, revision: int) -> tuple[FetchRequest, _Start]:
-    """The request that a cursor goes on with, and from where. Raises: InvalidCursor, StaleCursor, UsageError."""
+    """The request that a cursor continues, and its start. Raises: InvalidCursor, StaleCursor, UsageError."""
     if request.cursor is None:
         return request, _Start()
     if request.targets:
@@ -265,7 +265,7 @@ def _resumed(request: FetchRequest, revision: int) -> tuple[FetchRequest, _Start
 def _target(
     place: object, lines: object = None, page: object = None, time: object = None, symbol: object = None
 ) -> FetchTarget:
-    """A target of a cursor. Raises: TypeError where its fields are of other types."""
+    """A target of a cursor. Raises: TypeError where its fields have other types."""
     words = [each for each in (lines, time, symbol) if each is not None]
     if not isinstance(place, str) or not all(isinstance(each, str) for each in words):
         raise TypeError(place)

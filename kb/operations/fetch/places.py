@@ -1,7 +1,6 @@
-"""From a request to the places it names, and the text that was indexed at each.
+"""Finds the places that a request names, and the indexed text at each.
 
-Nothing is looked for on the disk: a path outside the sources, one below a link and one that is not indexed are all not
-there.
+Paths are looked up in the index, never on disk: a path outside the sources, below a link or not indexed is not found.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _HINT = "search gives citations such as notes/a.md#L12-L34; list shows what is i
 
 
 class Place(NamedTuple):
-    """A document and the place in it; `chunk_id` where a passage was asked for by its id."""
+    """A document and the place in it; `chunk_id` where the request has a passage's id."""
 
     document: DocumentDetail
     citation: Citation
@@ -62,7 +61,7 @@ class Place(NamedTuple):
 
 
 def find_places(db: Connection, root: Path, target: FetchTarget) -> list[Place]:
-    """The places that a target names, at least one; percent-encoded, as agents are shown them, or as they are.
+    """The places that a target names, at least one; names may be percent-encoded, as agents see them.
 
     Raises: NotFound, InvalidId, InvalidCitation, UsageError.
     """
@@ -78,7 +77,7 @@ def find_places(db: Connection, root: Path, target: FetchTarget) -> list[Place]:
 
 
 def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[Place]:
-    """The places, as the target is spelled or as it means by percent-encoding."""
+    """The places for one spelling of the target, as typed or percent-decoded."""
     if "\0" in place:
         raise NotFound(f"nothing is indexed as {target.shown!r}", _HINT)
     if not place:
@@ -99,7 +98,7 @@ def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[P
 
 
 def document_at(db: Connection, root: Path, typed: str) -> DocumentDetail | None:
-    """The document of exactly that path; an absolute one counts where it is spelled below the workspace's root."""
+    """The document of exactly that path, which may be absolute if it begins with the workspace's root."""
     below = os.path.relpath(os.path.normpath(typed), root) if os.path.isabs(typed) else os.path.normpath(typed)
     found = queries.select_document_at(db, workspace_path=to_posix(below))
     return None if found is None else queries.select_document(db, doc_id=found.doc_id)
@@ -125,7 +124,7 @@ def _cited(db: Connection, root: Path, place: str, path: str, fragment: str) -> 
 
 
 def _with_id(db: Connection, typed: str) -> list[Place] | None:
-    """The passage or the document whose id begins so."""
+    """The passage or the document whose id begins with the typed text."""
     chunks = queries.find_chunk_ids(db, prefix=typed)
     documents = [row for row in queries.find_document_ids(db, prefix=typed) if row.id.startswith(typed)]
     if len(chunks) + len(documents) > 1:
@@ -142,7 +141,7 @@ def _with_id(db: Connection, typed: str) -> list[Place] | None:
 
 
 def _within(db: Connection, target: FetchTarget, document: DocumentDetail) -> list[Place]:
-    """The part of a document that is asked for, or all of it."""
+    """The requested part of a document, or all of it."""
     named = [name for name in ("lines", "page", "time", "symbol") if getattr(target, name) is not None]
     if len(named) > 1:
         raise UsageError(f"{target.shown!r} asks for {' and '.join(named)}", "one of them names a place")
@@ -177,7 +176,7 @@ def _read_time(typed: str) -> tuple[int, int]:
 
 
 def _whole(db: Connection, document: DocumentDetail) -> list[Place]:
-    """All lines of a file that has lines; else the places of its passages, in their order."""
+    """All lines of a file that has lines; else the places of its passages, in order."""
     path = document.workspace_path
     if kind_of(MediaType(document.media_type)).citation in ("line", "code"):
         return [Place(document, LineCitation(path, 1, WHOLE))]
@@ -189,7 +188,7 @@ def _whole(db: Connection, document: DocumentDetail) -> list[Place]:
 
 
 def _defined(db: Connection, target: FetchTarget, document: DocumentDetail | None) -> list[Place]:
-    """The definitions of a name, of one file or of all."""
+    """The definitions of a name, in one file or in all."""
     name = dotted(stored_text(target.symbol or "").strip())
     if not name:
         raise UsageError("the name of a symbol is empty", "for example Parser.parse")
@@ -216,7 +215,7 @@ def definitions(
     doc_ids_json: str | None = None,
     limit: int = -1,
 ) -> list[SymbolDetail]:
-    """The definitions in source code, by file and line: of a name, of names that match, of a kind, of documents."""
+    """Definitions in source code, by file and line, filtered by name, pattern, kind or documents."""
     return queries.list_symbols(
         db, name=name, symbol_glob=glob, symbol_kind=kind, doc_ids_json=doc_ids_json, row_limit=limit
     )
@@ -231,7 +230,7 @@ def line_range(citation: Citation) -> tuple[int, int] | None:
 class PlaceText(NamedTuple):
     """Lines of text. `first_line` and `total_lines` are those of the file, None where it has none.
 
-    `citation` is what they are of: of the lines asked for, those that there are.
+    `citation` names them: the requested lines that exist.
     """
 
     citation: Citation
@@ -257,7 +256,7 @@ class Texts:
         return self._of(document).is_current
 
     def at(self, document: DocumentDetail, citation: Citation, context_lines: int) -> PlaceText:
-        """The text at a place, with so many lines around it.
+        """The text at a place, with `context_lines` lines around it.
 
         Raises: NotFound where the document has no such place; FileVanished where its content is gone.
         """
@@ -295,9 +294,9 @@ class Texts:
 
 
 def indexed_content(document: DocumentDetail) -> tuple[bytes | None, bool]:
-    """The bytes that were indexed, known by their hash, and whether the file still has them.
+    """The indexed bytes, checked by their hash, and whether the file still has them.
 
-    They come from the file, else from kb's copy; None where neither has them any more.
+    They come from the file, else from kb's copy; None where neither has them.
     """
     for place, is_file in ((document.source_path, True), (document.storage_path, False)):
         try:
@@ -313,12 +312,12 @@ def file_lines(content: bytes) -> tuple[str, ...]:
     """The lines of a file."""
     lines = decode(content).text.split("\n")
     if len(lines) > 1 and not lines[-1]:
-        lines.pop()  # a line end at the end of a file begins no line
+        lines.pop()  # a final line end begins no line
     return tuple(lines)
 
 
 def require_line(path: str, number: int, total: int) -> None:
-    """Raises NotFound where a file of so many lines has none of that number."""
+    """Raises NotFound where a file of `total` lines has no line `number`."""
     if number > total:
         raise NotFound(f"{path} has {total} lines, and no line {number}", "lines count from 1")
 

@@ -1,10 +1,9 @@
-"""Reads the files that changed and stores their documents: those without engines first, then those that engines read.
+"""Reads the changed files and stores their documents: first files without engines, then files that engines read.
 
     bytes → known already? → the steps that are left, in a worker → document → chunks → stored, a batch at a time
 
-Many files without engines are read on all cores: batches go to worker processes, and come back in their order. What is
-stored, and in which order, is the same with and without them. A process that dies costs nothing but time: its batch is
-read here.
+Many files without engines are read on all cores: batches go to worker processes, and come back in order. The stored
+documents and their order are the same without workers. A process that dies costs only time: its batch is read here.
 
     batches ─┬─▶ a process: read, cut, its words ─┬─▶ in order, to be stored
              └─▶ here, while the next is not there ┘
@@ -37,21 +36,21 @@ if TYPE_CHECKING:
 Batch: TypeAlias = list[ChangedFile]
 ReadBatch: TypeAlias = list[tuple[SourceFile, Reading]]
 
-# Files read before their Korean texts are analysed together, and the source bytes that end a batch earlier: what
-# Ctrl-C may have to wait for. A file that needed an engine ends a batch: what took long is stored at once.
+# The files of a batch, whose Korean texts are analysed together, and the source bytes that end a batch earlier: Ctrl-C
+# waits for at most one batch. A file that needed an engine ends a batch: a slow result is stored at once.
 BATCH_FILES = 32
 BATCH_BYTES = 500_000
 
-# Fewer batches than this are read before a process has started.
+# Fewer batches than this are read here before a process has started.
 _LEAST_BATCHES = 5
-# Beyond this, storing is what takes the time.
+# With more processes, storing is the bottleneck.
 _MOST_PROCESSES = 4
 # One is read, the next one waits: a process is never idle while this one stores.
 _MOST_IN_HAND = 2
 # How many batches may be read and not yet stored, and how much source: a document takes many times its size.
 _MOST_AHEAD = 6
 _MOST_BYTES_AHEAD = 2_000_000
-# How long a look at the processes may take: what Ctrl-C may have to wait for.
+# How long to wait for the processes at a time, and so how long Ctrl-C may wait.
 _POLL_S = 0.2
 
 
@@ -92,9 +91,9 @@ def _changed(run: IngestRun, file: SourceFile) -> ChangedFile:
 
 
 def _read_all(run: IngestRun, batches: Sequence[Batch], rules: ReadingRules) -> Iterator[ReadBatch]:
-    """The batches in their order, each file with what it holds. Ends early where the run is canceled."""
+    """The batches in order, each file with its reading. Ends early where the run is canceled."""
     processes = min(_MOST_PROCESSES, run.request.extraction.processes, (os.cpu_count() or 1) - 1)
-    if len(batches) < _LEAST_BATCHES or processes < 1 or rules.policy.chunkers:  # those of others stay in one process
+    if len(batches) < _LEAST_BATCHES or processes < 1 or rules.policy.chunkers:  # plugins stay in one process
         for batch in batches:
             if run.handle.is_canceled():
                 return
@@ -108,14 +107,14 @@ def _read_all(run: IngestRun, batches: Sequence[Batch], rules: ReadingRules) -> 
 
 @dataclass(eq=False, slots=True)
 class _Ahead:
-    """A batch that a process is at, or that is read and not yet stored."""
+    """A batch that a process is reading, or that is read and not yet stored."""
 
     batch: Batch
     read: ReadBatch | None = None
 
     @property
     def byte_len(self) -> int:
-        """How much source is in it."""
+        """The bytes of its source files."""
         return sum(changed.file.byte_len for changed in self.batch)
 
 
@@ -147,7 +146,7 @@ def _in_order(run: IngestRun, left: deque[Batch], pool: WorkerPool[int], rules: 
 
 
 def _take(run: IngestRun, ahead: _Ahead, reply: Told | Done | Lost, rules: ReadingRules) -> bool:
-    """Notes what a process has read, or reads it here where the process was lost: True then."""
+    """Takes the batch that a process has read, or reads it here where the process was lost; returns True then."""
     from kb.workers.pool import Done, Lost
 
     if isinstance(reply, Done):
@@ -161,7 +160,7 @@ def _take(run: IngestRun, ahead: _Ahead, reply: Told | Done | Lost, rules: Readi
 
 
 def read_batch(tell: Tell, batch: Batch, rules: ReadingRules) -> tuple[ReadBatch, StageTimes]:
-    """In a worker: what the files of a batch hold, and how long that took."""
+    """Runs in a worker: reads the files of a batch, and measures how long that took."""
     stages = StageTimes()
     return _read_here(batch, rules, stages), stages
 
@@ -171,7 +170,7 @@ def _read_here(batch: Batch, rules: ReadingRules, stages: StageTimes) -> ReadBat
 
 
 def _index_with_engines(run: IngestRun, changed: deque[SourceFile]) -> None:
-    from kb.operations.ingest.engine_files import EngineFiles  # which a run over notes alone does without
+    from kb.operations.ingest.engine_files import EngineFiles  # a run over notes alone need not load it
 
     engines = EngineFiles(run)
     batch: ReadBatch = []
@@ -195,7 +194,7 @@ def _index_with_engines(run: IngestRun, changed: deque[SourceFile]) -> None:
 
 
 def _read(run: IngestRun, engines: EngineFiles, file: SourceFile) -> Reading | None:
-    """What a changed file holds; None where a worker is at it, or its engine turned out not to be usable."""
+    """The reading of a changed file; None where a worker is reading it, or its engine is not usable."""
     family = family_of(file.media_type)
     if not run.engines.can_read(family):
         run.leave_unread(family)

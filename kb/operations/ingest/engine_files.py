@@ -1,9 +1,9 @@
-"""The files of a run that engines read: cache → worker processes → what was derived → document.
+"""The files of a run that engines read: cache → worker processes → derived results → document.
 
-    bytes → what the cache knows of them → the steps that are left, in a worker → assembled and cut
+    bytes → cached results → the remaining steps, in a worker → assembled and cut
 
-A worker that crashes, hangs or runs out of memory costs its file. What was derived stays in the cache whatever comes
-after it, and so does what a long step has so far: a run that is stopped goes on where it was.
+A worker that crashes, hangs or runs out of memory costs its file. Derived results stay in the cache, and so do the
+partial results of a long step: a stopped run continues where it was.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from kb.scan.read import FileBytes
 from kb.store.caches import DerivedCache
 from kb.workers.pool import Done, Limits, Lost, WorkerPool
 
-# Failures of an engine that it would have with every file.
+# Failures that an engine would have with every file.
 _ENGINE_UNUSABLE = (ModelMissing, ModelCorrupt, ModelUnreachable, ModelNotPulled)
 
-# How long a look at the workers may take: what Ctrl-C may have to wait for.
+# How long to wait for the workers at a time, and so how long Ctrl-C may wait.
 _POLL_S = 0.2
 
 
 @dataclass(slots=True)
 class _Stepped:
-    """A file on its way through its steps: what was derived of it so far, and the steps that are left."""
+    """A file between its steps: its derived results so far, and the remaining steps."""
 
     changed: ChangedFile
     content: FileBytes
@@ -55,12 +55,12 @@ class _Stepped:
 
     @property
     def checksum(self) -> str:
-        """What the cache knows its bytes by."""
+        """The cache key of its bytes."""
         return self.content.blake3
 
 
 class EngineFiles:
-    """The files that engines are at, several at once, and the cache of what they derived."""
+    """The files that engines are reading, several at once, and the cache of their results."""
 
     def __init__(self, run: IngestRun) -> None:
         plan = run.request.extraction
@@ -76,13 +76,13 @@ class EngineFiles:
         return self._pool.has_room
 
     def close(self) -> None:
-        """Ends the workers; what they are at is given up."""
+        """Ends the workers and drops their unfinished work."""
         self._pool.close()
         if self._cache is not None:
             self._cache.close()
 
     def read(self, changed: ChangedFile, content: FileBytes) -> Reading | None:
-        """What the file holds where the cache knows it; None where a worker has it now.
+        """The reading of the file if the cache has its results; None if a worker now has the file.
 
         Raises: FileError where its engine could not read these bytes before, or a password is needed.
         """
@@ -101,7 +101,7 @@ class EngineFiles:
         return None
 
     def heard(self) -> list[tuple[SourceFile, Reading]]:
-        """What the workers finished within a moment."""
+        """The files that the workers finished, after a short wait."""
         done: list[tuple[SourceFile, Reading]] = []
         with self._run.report.stages.measure("engines"):
             for number, reply in self._pool.replies(_POLL_S):
@@ -128,7 +128,7 @@ class EngineFiles:
         return EngineFailed(f"the engine's process {lost.reason}", "save the file again, or list it in .kbignore")
 
     def _ended(self, file: _Stepped, reply: StepsDone) -> Reading | None:
-        """What became of a file whose worker is done with it; None where there is nothing yet, or nothing at all."""
+        """The reading of a file whose worker is done; None where steps remain, or nothing can be read."""
         self._keep(file, reply.results)
         error = reply.error
         file.results |= reply.results
@@ -143,7 +143,7 @@ class EngineFiles:
         return failure
 
     def _submit(self, file: _Stepped) -> None:
-        """Hands the steps that are left to a worker."""
+        """Submits the remaining steps to a worker."""
         plan = self._run.request.extraction
         number = next(self._numbers)
         self.in_hand[number] = file
@@ -152,7 +152,7 @@ class EngineFiles:
         self._pool.submit(number, derive_steps, work, file.content.data)
 
     def _read_without(self, file: _Stepped, failed: DerivedName | None, error: ModelError) -> Reading | None:
-        """Goes on with a file whose engine turned out not to be usable: what the others make of it, if anything."""
+        """Continues a file whose engine is not usable, with the results of the others, if any."""
         run = self._run
         step = next(step for step in file.todo if step.name == failed)
         run.engines.give_up(step, error)
@@ -166,7 +166,7 @@ class EngineFiles:
         return None
 
     def _take_from_cache(self, cache: DerivedCache, file: _Stepped) -> None:
-        """Moves the steps whose results are known, or that have nothing to do, out of `todo`.
+        """Removes the steps whose results are cached, or that have nothing to do, from `todo`.
 
         Raises: ExtractFailed where the engine could not read these bytes before.
         """
@@ -184,7 +184,7 @@ class EngineFiles:
             file.todo = file.todo[1:]
 
     def _take_unfinished(self, cache: DerivedCache, file: _Stepped) -> None:
-        """Finds what the steps that are left had derived when a run was stopped."""
+        """Loads the partial results of the remaining steps from a stopped run."""
         for step in file.todo:
             engine = self._run.engines.engine_of(step)
             so_far = engine and cache.get_unfinished(file.checksum, step.name, engine.label)
@@ -192,21 +192,21 @@ class EngineFiles:
                 file.kept[step.name] = so_far
 
     def _keep_unfinished(self, file: _Stepped, reply: StepKept) -> None:
-        """Puts what a step has so far into the cache."""
+        """Caches the partial results of a step."""
         for step in file.todo:
             engine = self._run.engines.engine_of(step)
             if self._cache is not None and engine is not None and step.name == reply.name:
                 self._cache.put_unfinished(file.checksum, step.name, engine.label, reply.so_far)
 
     def _keep(self, file: _Stepped, results: Mapping[DerivedName, bytes]) -> None:
-        """Puts fresh results into the cache, each in place of what its step had so far."""
+        """Caches fresh results, each in place of its step's partial results."""
         for step in file.todo:
             engine = self._run.engines.engine_of(step)
             if self._cache is not None and engine is not None and step.name in results:
                 self._cache.put(file.checksum, step.name, engine.label, results[step.name])
 
     def _assembled(self, file: _Stepped) -> Reading:
-        """The document of what was derived; in a dry run, which derives nothing, an empty one where it must be."""
+        """The document of the derived results; in a dry run, which derives nothing, an empty one if need be."""
         run, changed, content = self._run, file.changed, file.content
         rules, stages = run.request.rules, run.report.stages
         if run.request.dry_run and file.todo:
@@ -226,7 +226,7 @@ class EngineFiles:
 
 
 def _unread(changed: ChangedFile, content: FileBytes) -> Document:
-    """A document of which only the file is known."""
+    """A document without content, of a file that was not read."""
     path, asset = changed.file.workspace_path, asset_id(content.blake3)
     version = extractor_of(changed.family).parser_version
     return Document(

@@ -1,7 +1,7 @@
-"""What a run reads files with: its engines, asked once; extractors and chunkers of other packages; PDF passwords.
+"""The engines of a run, each looked up once; extractors and chunkers of other packages; PDF passwords.
 
-Passwords are fetched when the first such file is met, and go through the pipe to the process that reads it. No message,
-log, report or command line holds one.
+Passwords are fetched for the first encrypted file, and go through a pipe to the process that reads it. No message,
+log, report or command line contains one.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _EXTENSION = re.compile(r"[a-z0-9_]{1,12}")
 _NAME = re.compile(r"[a-z][a-z0-9_.-]*")
 _PLUGIN_HINT = "take it out of the configuration, or tell its author"
 
-# What an encrypted PDF says of itself in the clear, in its trailer (ISO 32000 §7.6.1).
+# The key in the unencrypted trailer of an encrypted PDF (ISO 32000 §7.6.1).
 _ENCRYPTED = b"/Encrypt"
 
-# Asking a person for the key of a password store takes a while.
+# A person may have to type the key of a password store.
 _COMMAND_TIMEOUT_S = 300
 
 
 class PdfPasswords:
-    """The passwords of the configuration, and those that its command prints; the command runs once at most."""
+    """The configured passwords, and those that the configured command prints; the command runs at most once."""
 
     def __init__(self, listed: Sequence[str], command: str) -> None:
         self._listed = tuple(listed)
@@ -58,7 +58,7 @@ class PdfPasswords:
 
 
 def _printed(command: str) -> tuple[str, ...]:
-    """The lines a command prints. What it says of itself is not passed on: it may hold a password."""
+    """The lines a command prints. Its error output is not passed on: it may contain a password."""
     hint = "run the command of extract.pdf_passwords_command by hand, and see that it prints a password a line"
     try:
         words = shlex.split(command)
@@ -82,7 +82,7 @@ def _printed(command: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPlan:
-    """Which files are read, by which engines, and what those may take."""
+    """Which files are read, by which engines, and within which limits."""
 
     families: tuple[MediaFamily, ...]
     settings: ExtractSettings
@@ -96,7 +96,7 @@ class ExtractionPlan:
 
 @dataclass(slots=True)
 class Engines:
-    """The engines of one run under its settings. An engine is asked for when the first file needs it."""
+    """The engines of one run under its settings. An engine is looked up when the first file needs it."""
 
     settings: ExtractSettings
     missing: dict[Step, ModelError] = field(default_factory=dict)
@@ -112,21 +112,21 @@ class Engines:
         return self._found[step]
 
     def give_up(self, step: Step, error: ModelError) -> None:
-        """Does without the step's engine for the rest of the run: it cannot be used, as `error` says."""
+        """Stops using the step's engine for the rest of the run, because of `error`."""
         self._found[step] = None
         self.missing[step] = error
 
     def lacked_by(self, family: MediaFamily) -> list[Step]:
-        """The steps whose missing engines keep files of that family from being read at all; none if they are read."""
+        """The steps whose missing engines prevent reading files of that family at all; none if they can be read."""
         if self.can_read(family):
             return []
         lacking = [step for step in extractor_of(family).steps if step in self.missing]
         return [step for step in lacking if step.is_required] or lacking
 
     def can_read(self, family: MediaFamily) -> bool:
-        """Whether files of that family can be read at all: without engines, or by those that are here.
+        """Whether files of that family can be read at all: without engines, or by the available ones.
 
-        All that they cannot do without must be here, and at least one.
+        All required engines must be available, and at least one.
         """
         steps = extractor_of(family).steps
         found = {step: self.engine_of(step) for step in steps}
@@ -135,9 +135,9 @@ class Engines:
     def are_those_of(
         self, family: MediaFamily, parser_version: str, without: frozenset[DerivedName] = frozenset()
     ) -> bool:
-        """Whether a document with that parser version would be derived the same way now, `without` some results.
+        """Whether a document with that parser version would be derived in the same way now, `without` some results.
 
-        An engine that is not installed any more makes nothing again: what it derived is better than nothing.
+        The results of an engine that is no longer installed stay current: it cannot derive them again.
         """
         extractor = extractor_of(family)
         base, labels = read_labels(parser_version)
@@ -148,7 +148,7 @@ class Engines:
         )
 
     def label_of(self, name: DerivedName, family: MediaFamily) -> str:
-        """What makes that result, for people: `tesseract 5.3.0`."""
+        """The engine that derives that result, for people: `tesseract 5.3.0`."""
         step = next(step for step in extractor_of(family).steps if step.name == name)
         engine = self.engine_of(step)
         return f"{engine.name} {engine.version}" if engine else name
@@ -162,9 +162,9 @@ class Engines:
 
 @dataclass(frozen=True, slots=True)
 class IngestPlugins:
-    """All kinds of files, those of plugins included, and who cuts which; `failures` are of plugins by their names.
+    """All kinds of files, with those of plugins, and their chunkers; `failures`: the errors of plugins by name.
 
-    `uncut` are the families whose chunker is lacking: their files stay as they are stored.
+    `uncut` are the families without their chunker: their stored files stay unchanged.
     """
 
     kinds: Kinds = KINDS
@@ -174,17 +174,17 @@ class IngestPlugins:
 
     @property
     def include(self) -> tuple[str, ...]:
-        """The patterns of the files that extractors were named for."""
+        """The patterns of the files with a configured extractor."""
         own = set(KINDS.spellings())
         return tuple(f"**/{spelling}" for spelling in self.kinds.spellings() if spelling not in own)
 
     def notes(self) -> Iterator[str]:
-        """What an ingest says of the plugins that it does without."""
+        """The notes of an ingest on missing plugins."""
         for error in self.failures.values():
             yield f"{error.message} ({error.hint}); what is stored of its files stays"
 
     def is_lacking(self, parser_version: str) -> bool:
-        """Whether a document with that parser version was made by an extractor that cannot be asked now."""
+        """Whether a document with that parser version was made by an extractor that is not available now."""
         label = read_labels(parser_version)[1].get("plugin-text")
         return label is not None and label.rpartition("-")[0] in self.failures
 
@@ -193,7 +193,7 @@ NO_PLUGINS = IngestPlugins()
 
 
 def ingest_plugins(config: Config) -> IngestPlugins:
-    """The plugins that the configuration names, loaded; one that cannot be is among the failures."""
+    """Loads the configured plugins; one that cannot be loaded is among the failures."""
     if not config.plugins.extractors and not config.plugins.chunkers:
         return NO_PLUGINS
     kinds, failures = KINDS, dict[str, KbError]()

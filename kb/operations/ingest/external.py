@@ -1,8 +1,7 @@
 """Adds content from outside the workspace: one file, or text from standard input.
 
-A copy goes to `_external/` in the workspace, named by its content (`3f2a9c41d07b.md`), so that the same content twice
-is one file. From then on it is a file of the workspace like any other: `kb ingest` keeps it, and deleting it there
-removes its document.
+A copy goes to `_external/` in the workspace, named by its content's hash (`3f2a9c41d07b.md`), so that equal content is
+one file. The copy is a workspace file like any other: `kb ingest` keeps it, and deleting it removes its document.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _MB = 1_000_000
 
 
 class ExternalContent(NamedTuple):
-    """The content to add: its bytes, its name at its origin, and what else is known of it.
+    """The content to add: its bytes, its original name, and optional metadata.
 
     `title`, `source_uri` and `written_by` are written into the frontmatter of Markdown. Content that a program wrote
     gets the trust level `generated`, whatever its own frontmatter says.
@@ -48,7 +47,7 @@ class ExternalContent(NamedTuple):
 
 
 class Added(NamedTuple):
-    """Where the copy is, below the workspace; whether it was there already; what the ingest did, or would do."""
+    """The copy's path below the workspace, whether it was there already, and the report of the ingest or dry run."""
 
     workspace_path: str
     was_there: bool
@@ -75,8 +74,8 @@ def add_external(
 ) -> Added:
     """Copies the content into the workspace and indexes it.
 
-    No copy is left behind where it cannot be indexed; the report of one that cannot be read has the error. A dry run
-    copies nothing and indexes nothing.
+    A copy that cannot be indexed is removed; where it cannot be read, the report has the error. A dry run copies and
+    indexes nothing.
     Raises: UsageError for empty content, a kind that kb does not read, or a title for what is no Markdown;
     FileTooLarge, StoreReadOnly, DiskFull; what `ingest` raises.
     """
@@ -109,12 +108,12 @@ def add_external(
 
 
 def _take_back(file: Path, was_there: bool) -> None:
-    """Removes a copy that this call has made, and the folders made for it."""
+    """Removes a copy that this call made, and the folders made for it."""
     if was_there:
         return
     file.unlink(missing_ok=True)
     for folder in file.parents[: 2 if file.parent.name != FOLDER else 1]:
-        with suppress(OSError):  # others are in it
+        with suppress(OSError):  # it contains other files
             folder.rmdir()
 
 
@@ -148,7 +147,7 @@ def _checked(config: Config, content: ExternalContent) -> bytes:
 
 
 def _require_generated(data: bytes) -> None:
-    """Raises UsageError where the frontmatter says more than a program may, however it is written."""
+    """Raises UsageError where the frontmatter, in any spelling, has a date or a trust level other than `generated`."""
     from kb.extract.markdown.frontmatter import read_frontmatter
 
     said = read_frontmatter(data.decode()).metadata
@@ -181,7 +180,7 @@ def _described(data: bytes, described: dict[str, str]) -> bytes:
 
 
 def _stored_name(content: str, name: str) -> str:
-    """The content's hash with the extension; a file that is known by its name, such as `Dockerfile`, keeps it."""
+    """The content's hash with the extension; a file whose name gives its kind, such as `Dockerfile`, keeps its name."""
     named = content + extension_of(name)
     return named if media_type_of(named) == media_type_of(name) else f"{content}/{name}"
 

@@ -1,7 +1,7 @@
 """Updates the index from the workspace: scan → read → extract → chunk → store, a batch a transaction.
 
-Size and time decide what is read again, the hash decides what is new. A batch of documents is stored in a transaction,
-so a run may end anywhere: what is stored is whole, and the next run goes on from there.
+Size and time decide which files are read again, the hash decides which are new. A batch of documents is stored in one
+transaction, so a run may end anywhere: stored documents are whole, and the next run continues from there.
 """
 
 from __future__ import annotations
@@ -47,20 +47,19 @@ from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import remove_document
 
-# A run that changed more files keeps only those with something to say about them: the rows would be as large as the
-# run, and the documents themselves tell what it did.
+# A run that changed more files records only those with an error or warning: the documents themselves show the others.
 ITEMS_KEPT = 1_000
 
-# Of a smaller index every word is counted while the question waits: a common one costs under a millisecond.
+# In a smaller index words are counted at the question: a common one takes less than a millisecond.
 LEAST_CHUNKS = 20_000
 _GROWTH = 1.05
 _COMMON_SHARE = 0.002
 
 
 def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
-    """Updates the index from the workspace and reports what changed; canceled, it ends after the document in hand.
+    """Updates the index from the workspace and reports the changes; canceled, it ends after the current document.
 
-    Whatever ends the run, `Finished` is its last event and, once anything may have been stored, it is recorded.
+    However the run ends, `Finished` is its last event and, once anything may have been stored, the run is recorded.
 
     Raises: StoreBusy when another ingest runs; StoreError and its kin; FileError when the root is not there.
     """
@@ -92,7 +91,7 @@ def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
 
 
 def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
-    """The writer's connection under the writer lock, at the latest schema; a dry run alone makes no file."""
+    """The writer's connection under the writer lock, at the latest schema; only a dry run makes no file."""
     if request.dry_run and not request.sqlite.exists():
         return in_memory()
     if not request.dry_run:
@@ -117,13 +116,13 @@ def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
 
 
 def _embed(run: IngestRun) -> None:
-    """Gives the new chunks their vectors; a model that is not there is a note, not the end of the run."""
+    """Embeds the new chunks; a missing model is a note and does not end the run."""
     from kb.operations.embedding.embed import embed_missing
 
     plan, report = run.request.embedding, run.report
     if plan is None:
         return
-    release_analyser()  # an encoder beside it would take a process beyond 600 MB
+    release_analyser()  # with an encoder too, the process would exceed 600 MB
     return_freed_memory()
     with report.stages.measure("embed"):
         try:
@@ -146,7 +145,7 @@ def _conclude(run: IngestRun, start_ns: int) -> None:
 
 
 def _scan(run: IngestRun) -> deque[SourceFile]:
-    """The files that must be read, in the walk's order but those that need engines last; counts the others."""
+    """The files to read, in the walk's order but those that need engines last; counts the others."""
     request, report = run.request, run.report
     run.vanished = {
         row.workspace_path: (row.byte_len, row.mtime_ns, row.source_path, intern(row.pipeline_version))
@@ -205,7 +204,7 @@ def _scan(run: IngestRun) -> deque[SourceFile]:
 
 
 def _remove_vanished(run: IngestRun) -> None:
-    """Removes the documents whose files are gone, unless nothing could be learned of the folder they were in."""
+    """Removes the documents whose files are gone, unless their folder could not be read."""
     with run.report.stages.measure("store"):
         for path in sorted(run.vanished):
             if not run.would_have_met(path) or run.request.plugins.is_lacking(run.vanished[path][3].partition("/")[0]):
@@ -217,9 +216,9 @@ def _remove_vanished(run: IngestRun) -> None:
 
 
 def _collect_garbage(run: IngestRun) -> None:
-    """Deletes the copies that no document has any more, and what an interrupted run left; makes lost copies again.
+    """Deletes copies without a document and leftovers of interrupted runs; restores lost copies.
 
-    What cannot be deleted takes room and does no harm; the next run tries again.
+    A file that cannot be deleted does no harm; the next run tries again.
     """
     assets = run.request.rules.assets
     if assets is None:
@@ -252,7 +251,7 @@ def _require_same_root(noted: str, root: Path) -> None:
 
 
 def _note_repositories(run: IngestRun) -> None:
-    """Brings the repositories of all indexed source files up to date; what cannot be read of one is a note."""
+    """Updates the stored repositories of all indexed source files; adds a note for one that cannot be read."""
     rows = queries.select_code_places(run.db)
     if not rows:
         with transaction(run.db):
@@ -290,7 +289,7 @@ def _note_repositories(run: IngestRun) -> None:
 
 
 def refresh_common_terms(db: Connection) -> bool:
-    """Counts the common words again where the index has grown or shrunk by 5 % since; True when it did."""
+    """Recounts the common words if the index has grown or shrunk by 5 % since; returns whether it did."""
     state = queries.select_common_terms_state(db)
     if state is None or max(state.chunk_total, state.counted_at) < LEAST_CHUNKS:
         return False
@@ -332,7 +331,7 @@ def _items_json(items: ItemLog) -> str | None:
 
 
 def return_freed_memory() -> None:
-    """Asks the C library to give freed memory back to the system, where it can (glibc)."""
+    """Returns freed memory to the system, where the C library can (glibc)."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -1,4 +1,4 @@
-"""Reads one changed file: bytes → known already? → document → chunks → its words, and a copy of its bytes."""
+"""Reads one changed file: bytes → known already? → document → chunks → its words, and copies its bytes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from kb.store.documents import NO_WORDS, ReadDocument
 
 
 class LeftOut(NamedTuple):
-    """A source file that no person wrote, or not here, and by which rule that is known."""
+    """A source file that is generated or from elsewhere, and the rule that says so."""
 
     reason: str
 
 
 Reading: TypeAlias = ReadDocument | SourceFile | LeftOut | FileError
-"""What reading a changed file gives: a document with new bytes; the file as it is now, where its bytes are known; none
-that count; or a failure."""
+"""The result of reading a changed file: a document, where its bytes are new; the file as it is now, where they are
+known; the rule that leaves it out; or a failure."""
 
 
 class ChangedFile(NamedTuple):
-    """A file that must be read: what is stored of the document at its path, and whether it would be made so now."""
+    """A file to read, the stored document at its path, and whether that is current."""
 
     file: SourceFile
     stored: queries.StoredDocument | None
@@ -47,13 +47,13 @@ class ChangedFile(NamedTuple):
 
     @property
     def family(self) -> MediaFamily:
-        """What kind of file it is."""
+        """The kind of file."""
         return family_of(self.file.media_type)
 
 
 @dataclass(frozen=True, slots=True)
 class AssetPolicy:
-    """Where copies of the sources go, up to which size, and where what engines derived from them goes."""
+    """Where copies of the sources go, up to which size, and where derived results go."""
 
     directory: Path
     copy_threshold_bytes: int
@@ -62,7 +62,7 @@ class AssetPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """How large files may be, how they are cut, and where copies of them go (nowhere in a dry run)."""
+    """The size limit of files, how they are cut, and where copies of them go (nowhere in a dry run)."""
 
     max_file_bytes: int
     max_markdown_bytes: int
@@ -71,7 +71,7 @@ class ReadingRules:
 
 
 def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> Reading:
-    """What a file without engines holds."""
+    """Reads a file without engines."""
     try:
         content = read_content(changed, rules, stages)
         return read_document(changed, content, {}, rules, stages) if isinstance(content, FileBytes) else content
@@ -80,7 +80,7 @@ def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) 
 
 
 def read_content(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> FileBytes | SourceFile | LeftOut:
-    """A file's bytes, to be made a document of unless they are known or left out. Raises: FileError."""
+    """A file's bytes, unless they are known or left out. Raises: FileError."""
     file, stored = changed.file, changed.stored
     limit, max_bytes = "indexing.max_file_mb", rules.max_file_bytes
     if changed.family == "markdown" and rules.max_markdown_bytes < max_bytes:
@@ -101,7 +101,7 @@ def read_document(
     rules: ReadingRules,
     stages: StageTimes,
 ) -> ReadDocument:
-    """The document in a file's bytes, or of what was derived of them, with its chunks and words. Raises: FileError."""
+    """The document of a file's bytes or of its derived results, with chunks and words. Raises: FileError."""
     with stages.measure("extract"):
         document = extractor_of(changed.family).document(
             content.data,
@@ -123,9 +123,9 @@ def with_words(
     rules: ReadingRules,
     stages: StageTimes,
 ) -> ReadDocument:
-    """A document with the words that it is found by, but in a dry run; its bytes are copied.
+    """A document with its indexed words, except in a dry run; its bytes are copied.
 
-    Where they cannot be, they are kept with it: storing it will say so.
+    Where the copy fails, the bytes stay with the document, and storing it reports the failure.
     """
     storage, indexed = None, NO_WORDS
     if rules.assets is not None:
@@ -151,7 +151,7 @@ def with_words(
 
 
 def copied(data: bytes, document: Document, file: SourceFile, assets: AssetPolicy) -> AssetStorage:
-    """Where a document's bytes are kept. Raises: StoreError and its kin."""
+    """Copies a document's bytes; returns where they are kept. Raises: StoreError and its kin."""
     return store_asset(
         data,
         document.asset_id,

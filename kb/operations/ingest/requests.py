@@ -1,4 +1,4 @@
-"""What the configuration asks of an ingest, as plain values."""
+"""Makes ingest requests from the configuration, as plain values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ingest_request(
 ) -> IngestRequest:
     """The ingest of the whole workspace, or of `path` below it (relative to the working directory or to the root).
 
-    `families` are the kinds of files that are looked at, None all of them; what is stored of others stays as it is.
+    `families` are the kinds of files to read, None for all; stored documents of other kinds stay unchanged.
 
     Raises: UsageError when `path` is not below the workspace root, or a file of a kind kb does not read.
     """
@@ -74,9 +74,9 @@ def ingest_request(
 
 
 def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
-    """`markdown,pdf` as the families it names, those of configured extractors among them.
+    """The families named by `markdown,pdf`, including those of configured extractors.
 
-    Raises: UsageError for a word that is none.
+    Raises: UsageError for an unknown word.
     """
     named = [word.strip() for word in words.split(",")]
     families = (*KINDS.families, *(cast(MediaFamily, name) for name in config.plugins.extractors))
@@ -87,7 +87,7 @@ def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
 
 
 def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.families) -> ExtractionPlan:
-    """How files are read that need an engine."""
+    """How to read the files that need an engine."""
     ocr = OcrSettings(config.ocr.languages, config.ocr.page_dpi) if config.ocr.enabled else None
     return ExtractionPlan(
         families=tuple(families),

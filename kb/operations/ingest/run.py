@@ -1,4 +1,4 @@
-"""What an ingest was asked to do, and what it has seen so far."""
+"""The request of an ingest, and its state."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class IngestRequest:
 
 @dataclass(slots=True)
 class IngestRun:
-    """One run under way: the request, the connection, and what has been seen."""
+    """A running ingest: the request, the connection, and its findings so far."""
 
     request: IngestRequest
     db: Connection
@@ -54,16 +54,16 @@ class IngestRun:
     handle: RunHandle
     engines: Engines
     current: set[tuple[MediaType, str]] = field(default_factory=set)  # pipeline versions of today
-    unread: Counter[MediaFamily] = field(default_factory=Counter)  # files that no engine can read here
+    unread: Counter[MediaFamily] = field(default_factory=Counter)  # files without a usable engine
     unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
-    uncut: Counter[str] = field(default_factory=Counter)  # source files cut by paragraphs, by what is lacking
+    uncut: Counter[str] = field(default_factory=Counter)  # source files cut by paragraphs, by the lacking module
     vanished: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)  # known files the walk has not met
-    unknown_below: list[str] = field(default_factory=list)  # paths that could not be read: keep what is stored
+    unknown_below: list[str] = field(default_factory=list)  # unreadable paths, whose stored documents stay
     finished: int = 0
     total: int = 0
 
     def is_current(self, media_type: MediaType, pipeline_version: str, path: str) -> bool:
-        """Whether a document with that pipeline version would be made the same way now; what is stays in `current`."""
+        """Whether a document with that pipeline version would be made in the same way now; cached in `current`."""
         key, family = (media_type, pipeline_version), family_of(media_type)
         without = self.left_out(family, path)
         if without:
@@ -73,7 +73,7 @@ class IngestRun:
         return key in self.current
 
     def left_out(self, family: MediaFamily, path: str) -> frozenset[DerivedName]:
-        """What is not derived of a file though there is an engine: no model describes what models are not to read."""
+        """The results not to derive from a file: no model describes a file that is hidden from models."""
         is_kept = family == "image" and self.request.kept_from_models(path)
         return _DESCRIBED if is_kept else frozenset()
 
@@ -84,15 +84,15 @@ class IngestRun:
         return self.engines.are_those_of(family, pipeline_version.removesuffix(tail), without)
 
     def leave_unread(self, family: MediaFamily) -> None:
-        """Counts a file out that was to be read, because its engine turned out not to be usable."""
+        """Counts a file as unread, because its engine is not usable."""
         self.unread[family] += 1
         self.total -= 1
 
     def lacking(self) -> Iterator[str]:
-        """One line for each engine that cannot be used and that files of this run needed, and for each plugin."""
+        """One line for each needed engine that cannot be used, and for each missing plugin."""
         yield from self.request.plugins.notes()
         for note, count in self.uncut.items():
-            from kb.installation import extra_command  # where nothing is lacking no hint is due
+            from kb.installation import extra_command  # only needed for a hint
 
             yield f"{note}: {count} file{'' if count == 1 else 's'} ({extra_command('code')})"
         missing = self.engines.missing
@@ -109,7 +109,7 @@ class IngestRun:
                 yield f"{message}: {', '.join(counts)}" + (f" ({hint})" if hint else "")
 
     def would_have_met(self, path: str) -> bool:
-        """Whether the walk meets a file at `path` if there is one: in its scope, every folder above readable."""
+        """Whether the walk would meet a file at `path`: in its scope, with every folder above readable."""
         in_scope = _is_below(path, to_posix(self.request.scope))
         return in_scope and not any(_is_below(path, folder) for folder in self.unknown_below)
 

@@ -1,4 +1,4 @@
-"""Stores what was read of files, a batch in a transaction, and tells what became of each."""
+"""Stores the readings of files, a batch per transaction, and reports the outcome of each."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kb.store.artifacts import write_artifacts
 from kb.store.connection import transaction
 from kb.store.documents import KoreanUnits, ReadDocument, chunks_together, put_document, remove_document
 
-# Warnings that the report sums up in one note for all files.
+# Warnings that the report sums up in one note.
 _TOLD_ONCE = ("no_text", "grammar_missing")
 
 
 class Outcome(NamedTuple):
-    """What became of one file: its line in the report, if it has one, and the rule that leaves it out, if one does."""
+    """The outcome of one file: its line in the report, if any, and the rule that leaves it out, if any."""
 
     result: Result
     item: IngestItem | None = None
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
     left_out: tuple[str, str] | None = None
 
     def count_in(self, report: IngestReport) -> None:
-        """Adds it to a run's report."""
+        """Adds the outcome to a run's report."""
         if self.left_out:
             report.skip(*self.left_out)
         if self.item:
@@ -44,10 +44,10 @@ class Outcome(NamedTuple):
 
 
 def store_batch(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> None:
-    """Stores what was read, all in one transaction: each document is there whole or not at all.
+    """Stores a batch in one transaction: each document is stored whole or not at all.
 
-    A batch that cannot be stored (a full disk) is stored a file at a time, as far as that goes. Canceled, it stops
-    between two files and keeps those before.
+    A batch that cannot be stored (a full disk) is stored a file at a time, as far as possible. Canceled, it stops
+    between two files and keeps the earlier ones.
     """
     try:
         stored = _store_together(run, batch)
@@ -69,7 +69,7 @@ def store_batch(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> 
 
 
 def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> list[tuple[SourceFile, Outcome]]:
-    """Stores a batch in one transaction, and counts what became of each file."""
+    """Stores a batch in one transaction; returns the outcome of each file."""
     report = run.report
     done: list[tuple[SourceFile, Outcome]] = []
     moved: dict[str, tuple[int, int, str, str]] = {}
@@ -99,7 +99,7 @@ def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]])
 def _finished(
     run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]
 ) -> tuple[list[tuple[SourceFile, Reading]], Mapping[str, str], dict[str, KoreanUnits]]:
-    """The batch with every document's bytes copied; the morphemes of all its Korean texts, and units by path."""
+    """The batch with every document's bytes copied, the morphemes of its Korean texts, and their units by path."""
     assets, stages = run.request.rules.assets, run.report.stages
     readings = list(batch)
     if assets is None:
@@ -120,7 +120,7 @@ def _finished(
 def _store(
     run: IngestRun, file: SourceFile, reading: Reading, morphemes: Mapping[str, str], units: KoreanUnits
 ) -> Outcome:
-    """Stores what was read of one file."""
+    """Stores the reading of one file."""
     if isinstance(reading, ReadDocument):
         item = _store_document(run, reading, morphemes, units)
         run.uncut.update(each.note for each in reading.document.warnings if each.kind == "grammar_missing")
@@ -141,7 +141,7 @@ def _store(
 
 
 def _store_document(run: IngestRun, read: ReadDocument, morphemes: Mapping[str, str], units: KoreanUnits) -> IngestItem:
-    """Stores one document, but in a dry run, in place of the one at its path or the one it was moved from."""
+    """Stores one document, except in a dry run, in place of the one at its path or at the path it was moved from."""
     document, known = read.document, read.stored
     moved_from = None if known else _moved_from(run, document.asset_id)
     if not run.request.dry_run:
@@ -164,7 +164,7 @@ def _store_document(run: IngestRun, read: ReadDocument, morphemes: Mapping[str, 
 
 
 def _leave_out(run: IngestRun, file: SourceFile, left_out: LeftOut) -> Outcome:
-    """Counts a file that is not indexed by its content; what is stored of it goes."""
+    """Counts a file that its content leaves out, and removes its stored document."""
     path = file.workspace_path
     if queries.select_document_at(run.db, workspace_path=path) is None:
         return Outcome("unchanged", left_out=(left_out.reason, path))
@@ -174,7 +174,7 @@ def _leave_out(run: IngestRun, file: SourceFile, left_out: LeftOut) -> Outcome:
 
 
 def _moved_from(run: IngestRun, asset: AssetId) -> str | None:
-    """The path of a document with the same bytes whose file is gone: the file was moved from there."""
+    """The path of a document with the same bytes whose file is gone, so that the file was moved from there."""
     for row in queries.select_documents_of_asset(run.db, asset_id=asset):
         if row.workspace_path not in run.vanished:
             continue

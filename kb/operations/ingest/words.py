@@ -1,6 +1,6 @@
-"""The words that a document is indexed by: texts, headings and names, morphemes, names in code, sounds.
+"""The words that index a document: texts, headings and names, morphemes, names in code, sounds.
 
-All but the morphemes follow from one document; Kiwi analyses the Korean texts of several documents at once.
+All but the morphemes are computed per document; Kiwi analyses the Korean texts of several documents at once.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from kb.language.names import inner_words, name_words, parts_of, spellings
 from kb.language.words import written_pairs, written_words
 from kb.store.documents import CodeWords, IndexedWords, KoreanUnits, ReadDocument
 
-# Bumped when the words or dates that a document is found by change: title, headings, names, their languages.
+# Bumped when the indexed words or dates of a document change: title, headings, names, their languages.
 WORDS_VERSION = "words-6"
 
 
 def word_maker() -> str:
-    """What makes the words that a document is indexed by: the Korean analyser, and the rule for names and headings."""
+    """The version of the indexed words: the Korean analyser, and the rule for names and headings."""
     return f"{analysis_version()}/{WORDS_VERSION}"
 
 
 def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
-    """What a document of that family is made with after its parser: chunker, policy, morphemes and words.
+    """The end of a family's pipeline version, after the parser version: chunker, policy, morphemes and words.
 
-    Its pipeline version is its parser version and this; a stored document with another one is rebuilt.
+    A stored document with another pipeline version is rebuilt.
     """
     own = policy_of(family, policy)
     return f"/{own.chunker_version}:{policy_hash(own)}/{word_maker()}"
 
 
 def indexed_words(document: Document, chunks: Sequence[Chunk], family: MediaFamily) -> IndexedWords:
-    """What a document and its chunks are found by."""
+    """The words that index a document and its chunks."""
     is_code = family == "code"
     texts = _indexed_texts(document, chunks, family)
     headings = tuple(_heading_words(document, chunk, ordinal) for ordinal, chunk in enumerate(chunks))
     name = stored_text("\n".join(name_words(document.workspace_path, document.title)).replace("_", " "))
     interleaved = (each for pair in zip(texts, headings, strict=True) for each in pair)
     found_by = list(dict.fromkeys((*interleaved, name)))
-    # What is misspelled in a question is compared with words that people write, not with names in code.
+    # Misspelled words of a question are compared with words that people write, not with names in code.
     words = tuple(written_words([] if is_code else found_by))
     return IndexedWords(
         texts=texts,
@@ -83,7 +83,7 @@ def analyse_korean(documents: Sequence[ReadDocument]) -> tuple[Mapping[str, str]
 
 
 def _indexed_texts(document: Document, chunks: Sequence[Chunk], family: MediaFamily) -> tuple[str, ...]:
-    """What each chunk is found by and embedded as: its text in NFC, without the components of a note."""
+    """The indexed and embedded text of each chunk: in NFC, without the components of a note."""
     texts = [chunk.text for chunk in chunks]
     source = document.source_text
     if family == "markdown" and (shown := _without_components(document)) != source:
@@ -95,7 +95,7 @@ def _indexed_texts(document: Document, chunks: Sequence[Chunk], family: MediaFam
 
 
 def _without_components(document: Document) -> str:
-    """The source text without components, statements and logic, except in code; as long as it is."""
+    """The source text without components, statements and logic, except in code; of the same length."""
     lines = without_components(document.source_text).split("\n")
     written = document.source_text.split("\n")
     for block in document.blocks:
@@ -106,7 +106,7 @@ def _without_components(document: Document) -> str:
 
 
 def _heading_words(document: Document, chunk: Chunk, ordinal: int) -> str:
-    """What is above a chunk: title, headings, aliases; the first chunk also answers for the frontmatter."""
+    """The words above a chunk: title, headings, aliases; the first chunk also gets those of the frontmatter."""
     words = [document.title, *chunk.heading_path, *document.metadata.aliases]
     if ordinal == 0:
         words += [*document.metadata.tags, *_strings(document.metadata.user)]
@@ -114,7 +114,7 @@ def _heading_words(document: Document, chunk: Chunk, ordinal: int) -> str:
 
 
 def _strings(value: Json) -> Iterator[str]:
-    """Every string of a JSON value, keys left out."""
+    """Every string of a JSON value, without keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -126,9 +126,9 @@ def _strings(value: Json) -> Iterator[str]:
 
 
 def _code_words(document: Document, chunk: Chunk) -> CodeWords:
-    """The names that begin in the chunk, whole and in words, what documents them, and the words inside the names in it.
+    """The names defined in the chunk, whole and in words, their documentation, and the words inside the chunk's names.
 
-    A later part of a definition has that one's name. What is defined inside of a function is found by its name alone.
+    A later part of a definition has the definition's name. A definition inside a function is found by name alone.
     """
     span = chunk.spans[0]
     inside = inner_words(stored_text(chunk.text))

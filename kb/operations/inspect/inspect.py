@@ -1,4 +1,4 @@
-"""Lists documents and definitions in source code; shows one document, chunk or name with all that is stored of it."""
+"""Lists documents and definitions in source code; shows one document, chunk or name with all its stored data."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def list_documents(session: Base, filters: SearchFilters, limit: int | None) -> 
 
 
 def why_none(session: Base, filters: SearchFilters) -> str | None:
-    """Which of the filters no document passes, with the nearest value there is; None where each lets some through."""
+    """The filter that no document passes, with the nearest existing value; None where each filter passes some."""
     with session.reading() as base, base.snapshot():
         return "; ".join(filter_notes(base.db, "", base.visible(filters))) or None
 
 
 def list_folder(session: Base, folder: str, *, limit: int, start: int = 0) -> FolderPage:
-    """A page of what lies in a folder below the workspace root, "" being the top; an empty one where there is none."""
+    """A page of a folder's entries below the workspace root, "" being the top; empty without such a folder."""
     prefix = stored_text(folder).strip("/")
     with session.reading() as base:
         asked = f"{prefix}/" if prefix else ""
@@ -61,7 +61,7 @@ def list_folder(session: Base, folder: str, *, limit: int, start: int = 0) -> Fo
 
 
 def inspect_document(session: Base, typed: str) -> DocumentInspection:
-    """The document named by an id, a unique prefix of one, its path as kb shows it, or as seen from here.
+    """The document named by an id, a unique prefix of one, its path as kb shows it, or a relative path.
 
     Raises: NotFound, InvalidId.
     """
@@ -97,7 +97,7 @@ def inspect_chunk(session: Base, typed: str) -> ChunkInspection:
 
 
 def corpus_stats(db: Connection) -> CorpusStats:
-    """How much the knowledge base holds."""
+    """The size of the knowledge base."""
     return _stored(queries.select_corpus_stats(db), "corpus_stats")
 
 
@@ -154,7 +154,7 @@ def outline(session: Base, path: str) -> list[SymbolDetail]:
 
 
 def inspect_symbol(session: Base, typed: str) -> SymbolInspection:
-    """The definitions of a name, plain or qualified (`Foo.bar`, `Foo::bar`), and what uses it. Raises: NotFound."""
+    """The definitions of a name, plain or qualified (`Foo.bar`, `Foo::bar`), and its uses. Raises: NotFound."""
     name = dotted(stored_text(typed))
     with session.reading() as base:
         found = definitions(base.db, name=name)

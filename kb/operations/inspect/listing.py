@@ -94,7 +94,7 @@ _LISTS: dict[ListedKind, Callable[[Connection, str | None, str | None, int, int]
 
 
 def base_status(session: Base) -> BaseStatus:
-    """Counts of what is indexed, and what is missing; loads no further model."""
+    """Counts of the index, and a list of missing parts; loads no further model."""
     with session.reading_views() as base, base.snapshot():
         stats = corpus_stats(base.db)
         missing = []
@@ -104,13 +104,13 @@ def base_status(session: Base) -> BaseStatus:
         else:
             try:
                 source = base.vectors
-                waiting = None if base.hides else source.lacking("")  # it counts all there is
+                waiting = None if base.hides else source.lacking("")  # it counts all documents
                 by_meaning = source.first_passages() is None
                 missing += [waiting] if waiting else []
             except ModelError as error:
                 missing.append(f"search by meaning: {error.message} ({error.hint})")
         if not stats.documents:
-            missing = ["nothing is indexed yet (kb ingest)"]  # all else follows from it
+            missing = ["nothing is indexed yet (kb ingest)"]  # all other parts depend on it
         return BaseStatus(
             kb.__version__,
             stats.documents,
@@ -124,7 +124,7 @@ def base_status(session: Base) -> BaseStatus:
         )
 
 
-# So many values of one facet are worth showing; a vault may have thousands of tags.
+# The most values of a facet to show; a vault may have thousands of tags.
 SHOWN = 60
 
 
@@ -134,7 +134,7 @@ def count_facets(session: Base, filters: SearchFilters) -> list[FacetCount]:
     Raises: UsageError for a filter that cannot be.
     """
     with session.reading() as base, base.snapshot():
-        # What narrows by one value of a facet hides its others; the rest is counted with all filters, at once.
+        # A filter on a facet would hide its other values; the other facets are counted at once with all filters.
         narrowed = {
             each.facet: with_values(filters, each, ())
             for each in FILTERS
@@ -175,7 +175,7 @@ def complete_symbol(session: Base, typed: str, limit: int) -> list[str]:
 
 
 class LastRun(NamedTuple):
-    """The counts of an ingest, and the files that it could not read, or not wholly."""
+    """The counts of an ingest, and the files that it could not read completely."""
 
     counts: LastIngest
     problems: tuple[FileProblem, ...]

@@ -26,12 +26,12 @@ from kb.workers.pool import Done, Limits, WorkerPool
 
 _STEP = Step("thumbnail", "kb.extract.pdf.thumbnail")
 
-# A larger file is not drawn: it would be read whole for one small picture.
+# A larger file is not drawn: it would be loaded whole for one small picture.
 _MOST_BYTES = 64_000_000
 
 
 class Thumbnails:
-    """Draws one at a time. The process that draws is started for the first, and lives until `close`."""
+    """Draws thumbnails one at a time, in a process that starts with the first and ends with `close`."""
 
     def __init__(self, config: Config) -> None:
         plan = extraction_plan(config)
@@ -43,9 +43,9 @@ class Thumbnails:
     def draw(self, session: Base, place: str, passage: str | None, *, pixels: int | None = None) -> bytes:
         """A PNG of the place of a passage in a PDF; `place` is its citation.
 
-        With `pixels` it is so wide, to be read.
+        `pixels`: the width of a readable picture.
 
-        Raises: NotFound for what is no place in a PDF, or cannot be drawn; FileVanished; ModelMissing.
+        Raises: NotFound for a place that is not in a PDF or cannot be drawn; FileVanished; ModelMissing.
         """
         view = view_document(session, place, passage)
         citation = view.citation
@@ -69,7 +69,7 @@ class Thumbnails:
         return picture
 
     def close(self) -> None:
-        """Ends the process that draws; the cache is brought to its size."""
+        """Ends the drawing process and trims the cache."""
         self._pool.close()
         if self._cache is not None:
             self._cache.close()
@@ -86,7 +86,7 @@ class Thumbnails:
             self._cache.put(checksum, "thumbnail", label, picture)
 
     def _drawn(self, data: bytes, drawn: Drawn) -> bytes:
-        """The picture; b"" of a file that cannot be drawn, which is kept too: it is not tried again and again."""
+        """The picture; b"" for a file that cannot be drawn, which is cached too, so that it is not tried again."""
         work = Work(MediaType("pdf"), (_STEP,), {"thumbnail": drawn.to_json()}, ExtractSettings())
         reply = self._pool.run("thumbnail", derive_steps, work, data)
         picture: bytes = reply.value.results.get("thumbnail", b"") if isinstance(reply, Done) else b""
@@ -106,7 +106,7 @@ def drawing(config: Config) -> Iterator[Thumbnails]:
 MOST_PICTURES = 4
 MOST_PICTURE_BYTES = 1_500_000
 
-# What clients can show; a TIFF they cannot.
+# Formats that clients can show; TIFF is not among them.
 _SHOWN = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _PAGE_PIXELS = 1_000
 

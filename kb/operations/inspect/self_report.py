@@ -1,4 +1,4 @@
-"""The report of `kb schema`: capabilities, which are probed, versions, and counts of what is indexed."""
+"""The report of `kb schema`: probed capabilities, versions, and counts of the index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROBE = "kb"
 
 
 def search_modes(base: Base) -> Mapping[SearchMode, bool]:
-    """Whether a question of each mode is answered in that mode: one is asked."""
+    """Whether each search mode works, by searching once in each."""
 
     def is_answered(mode: SearchMode) -> bool:
         return search(base, SearchQuery(_PROBE, mode, 1)).query.mode == mode
@@ -36,7 +36,7 @@ def search_modes(base: Base) -> Mapping[SearchMode, bool]:
 def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Collection[str]) -> Mapping[str, bool]:
     """The capabilities by name; one that is not available is False.
 
-    `ask` answers at least in the notes' own sentences; `ask_generated` says that a language model is there to write.
+    `ask` answers at least in quoted sentences; `ask_generated` means that a language model is available.
     `ingest_*` are the kinds of files that can be read, `extract_*` the results that engines derive from them.
     """
     engines = Engines(extraction_plan(config).settings)
@@ -56,7 +56,7 @@ def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Col
 
 
 def _works(probe: Callable[..., bool], *arguments: object) -> bool:
-    """What the probe finds; False where it raises an error of kb."""
+    """The result of the probe; False where it raises a KbError."""
     try:
         return probe(*arguments)
     except KbError:
@@ -64,9 +64,9 @@ def _works(probe: Callable[..., bool], *arguments: object) -> bool:
 
 
 def introspect(session: Base, commands: Collection[str]) -> Introspection:
-    """The capabilities, the versions that results depend on, and the counts of what is indexed.
+    """The capabilities, the versions that results depend on, and the counts of the index.
 
-    `commands` are those the program has.
+    `commands` are the program's commands.
     """
     config = session.config
     versions = {f"parser.{family}": extractor_of(family).parser_version for family in KINDS.families}

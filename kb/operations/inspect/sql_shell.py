@@ -1,7 +1,7 @@
 """Prepares the plain `sqlite3` program: an init file for a knowledge base, and the parameters of a question.
 
-What is written are dot commands of that program (3.40 or later), never SQL: the statements stay in `sql/`, and the
-program reads them from there.
+The init file contains dot commands of that program (3.40 or later), never SQL: the program reads the statements from
+`sql/`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kb.store.connection import BUSY_TIMEOUT_MS
 from kb.store.mirror import has_vectors, vector_functions_path
 from kb.store.sqlfile import SQL_DIR
 
-# The first words of an init file: what begins otherwise is not kb's to overwrite.
+# The first words of an init file: kb does not overwrite a file with another beginning.
 _SIGNATURE = "-- kb sql --rc"
 
 _PARAM_HEADER = re.compile(r"^-- param (\w+)", re.MULTILINE)
@@ -47,9 +47,8 @@ def query_lines(bound: BoundQuery) -> list[str]:
 def init_lines(sqlite: Path, bound: BoundQuery, *, writable: bool) -> list[str]:
     """The init file: opens the knowledge base, sets every parameter of `sql/retrieve` to `bound` or to NULL.
 
-    It opens the file read-only rather than setting `PRAGMA query_only`: under that pragma the program's own
-    `.param set` would do nothing, and say nothing. With `writable` the database named to the program stays open as
-    it is and is set up for writing as kb does.
+    It opens the file read-only rather than setting `PRAGMA query_only`, under which the program's `.param set` would
+    silently do nothing. With `writable`, the program's database stays open and is configured for writing as by kb.
     """
     opening = (
         [".output /dev/null", f".read {_quoted(str(SQL_DIR / 'schema' / 'open_writer.sql'))}", ".output"]
@@ -79,7 +78,7 @@ def write_init_file(path: Path, lines: list[str]) -> None:
         if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_SIGNATURE):
             raise UsageError(f"{path} is not an init file of kb", "name another file, or remove this one")
         with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
-            os.fchmod(file.fileno(), 0o600)  # it holds the question, and may have been made by an earlier version
+            os.fchmod(file.fileno(), 0o600)  # it contains the question, and an earlier version may have made it
             file.write("\n".join(lines) + "\n")
     except OSError as error:
         raise StoreReadOnly(
@@ -98,7 +97,7 @@ def _param_lines(params: Mapping[str, object]) -> list[str]:
 
 
 def _expression(value: object) -> str:
-    """A value as `.param set` takes it: an SQL expression, in double quotes where it is a string."""
+    """A value as an argument of `.param set`: an SQL expression, in double quotes where it is a string."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):

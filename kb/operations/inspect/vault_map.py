@@ -9,12 +9,12 @@ from kb.operations.opening.base import Base
 from kb.store import queries
 from kb.store.mirror import load_vector_functions, mirrored
 
-# So many of one list are worth showing.
+# The most entries of a list to show.
 _SHOWN = 500
 
 # A document is compared by its first passages: each is a scan of all vectors.
 _PASSAGES, _NEIGHBOURS, _NEAR = 4, 40, 8
-_NEIGHBOURS_OF_HIDDEN = 400  # of which those that are hidden are left out
+_NEIGHBOURS_OF_HIDDEN = 400  # of which hidden ones are dropped
 
 
 def vault_map(session: Base) -> VaultMap:

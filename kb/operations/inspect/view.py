@@ -1,4 +1,4 @@
-"""Documents for a reader: the text as it was indexed, its HTML, the kept file, and the targets of links."""
+"""Documents for a reader: the indexed text, its HTML, the stored file, and the targets of links."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _HINT = "kb list docs shows what is indexed; kb ingest reads what is new"
 
 
 def view_document(session: Base, typed: str, passage: str | None = None) -> DocumentView:
-    """The document that a path below the workspace root or a citation names, as it was indexed.
+    """The document of a path below the workspace root or of a citation, as it was indexed.
 
-    A `passage` of it, by its id, says more exactly where on a page it stands than the citation does.
-    Raises: NotFound; FileVanished where neither the file nor kb's copy of it has that content any more.
+    The id of a `passage` gives a more exact place on a page than the citation.
+    Raises: NotFound; FileVanished where neither the file nor kb's copy of it still has that content.
     """
     document, citation = _named(session, typed)
     if passage is not None:
@@ -43,7 +43,7 @@ def view_document(session: Base, typed: str, passage: str | None = None) -> Docu
 
 
 def kept_file(session: Base, path: str) -> KeptFile:
-    """The file with the content of the document at that path, of those that are shown as they are: no text.
+    """The file with the content of the document at that path, for kinds that are shown unchanged (not text).
 
     Raises: NotFound; FileVanished.
     """
@@ -58,9 +58,9 @@ def kept_file(session: Base, path: str) -> KeptFile:
 
 
 def note_named(session: Base, name: str, linked_from: str) -> DocumentDetail:
-    """The document that a link in `linked_from` means: beside that, below the root, or the nearest of that name.
+    """The target of a link in `linked_from`: a document beside it, below the root, or the nearest of that name.
 
-    What stands behind `#` in a link is not looked at. Raises: NotFound.
+    The part of a link after `#` is ignored. Raises: NotFound.
     """
     wanted = to_posix(stored_text(name)).partition("#")[0].strip().lstrip("/")
     if not wanted:
@@ -79,7 +79,7 @@ def note_named(session: Base, name: str, linked_from: str) -> DocumentDetail:
 
 
 def _media(session: Base, view: DocumentView) -> DocumentView:
-    """The view with what engines read of the file: at the place, and of a recording all that is said."""
+    """The view with the derived text: that of the place, or of a whole recording."""
     artifacts, doc_id = session.config.artifact_dir, view.document.doc_id
     derived = {name: data for name in DERIVED_NAMES if (data := read_artifact(artifacts, doc_id, name))}
     speech: tuple[TranscriptSegment, ...] = ()
@@ -99,7 +99,7 @@ def _place_of(session: Base, document: DocumentDetail, chunk_id: str) -> Citatio
 
 
 def _joined(folder: PurePosixPath, name: str) -> str | None:
-    """`name` as seen from `folder`, its `..` resolved; None where it leads out of the root."""
+    """`name` relative to `folder`, with `..` resolved; None where it leads out of the root."""
     parts: list[str] = []
     for part in (*folder.parts, *name.split("/")):
         if part == "..":
@@ -112,7 +112,7 @@ def _joined(folder: PurePosixPath, name: str) -> str | None:
 
 
 def _named(session: Base, typed: str) -> tuple[DocumentDetail, Citation | None]:
-    """The document of a path, which may have a `#` in it; else that of a citation, and the citation."""
+    """The document of a path, which may contain a `#`; else that of a citation, and the citation."""
     try:
         return _document(session, typed), None
     except NotFound:
@@ -150,7 +150,7 @@ def rendered(view: DocumentView) -> str | None:
 
 
 def line_html(view: DocumentView) -> list[str] | None:
-    """Each line of the text as HTML, from line 1; None where the document is cited by no lines."""
+    """Each line of the text as HTML, from line 1; None where the document's citations have no lines."""
     if view.text is None:
         return None
     from kb.extract.html import highlighted_lines
