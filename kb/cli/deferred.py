@@ -1,4 +1,4 @@
-"""Modules of the standard library that are imported early and used late, if at all.
+"""Defers modules of the standard library that are imported early and used late, if at all.
 
 click imports `inspect`, `gettext` and `threading`, `uuid` (which click imports) `platform`, pathlib `ipaddress`,
 `ntpath` and `urllib.parse`. With what these import in turn they are a fifth of the work of a cold search, which uses
@@ -101,13 +101,13 @@ def _stand_in(module: DeferredModule, name: str) -> Callable[..., Any]:
 
 
 def _know_the_system(platform: ModuleType) -> None:
-    """uuid asks for the system's name as it is imported: the answer is known without the module."""
+    """Answers uuid, which asks for the system's name on import, without loading `platform`."""
     if type(platform) is DeferredModule:
         platform.system = lambda: os.uname().sysname  # type: ignore[attr-defined]
 
 
 def _take_compiled_datetime() -> None:
-    """`datetime` as Python 3.12 has it: the classes in C alone. That of 3.11 defines all of them in Python first."""
+    """Takes `datetime` from C alone, as Python 3.12 does. Python 3.11 defines all classes in Python first."""
     if "datetime" in sys.modules:
         return
     try:

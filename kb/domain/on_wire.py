@@ -1,6 +1,6 @@
-"""How a record goes on the wire where that differs from the record: `Wire` at a field, `on_wire` over the class.
+"""Declares where a record's wire form differs from the record: `Wire` at a field, `on_wire` over the class.
 
-A record without either goes as it is: its fields under their names, its title the class name with `V1`. `kb/wire`
+A record without either is written as it is: fields under their names, the class name with `V1` as title. `kb/wire`
 derives the JSON form and the JSON Schema from this.
 """
 
@@ -23,7 +23,7 @@ class Wire(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What `on_wire` says of a class."""
+    """The wire form of a class, as `on_wire` sets it."""
 
     schema: str | None = None
     title: str | None = None

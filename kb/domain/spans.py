@@ -1,7 +1,7 @@
 """Where a passage is in its source: lines of a text, a page, a region of an image, a time of a recording.
 
-`char_start` and `char_end` (exclusive) count the characters of the text that was read from the source: of the page's
-text for a page, of the document's `source_text` for the others. They tell where each part of a chunk is.
+`char_start` and `char_end` (exclusive) are character positions in the text read from the source: in the page's text for
+a page, else in the document's `source_text`. They locate each part of a chunk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class _Span:
     __slots__ = ()
 
     def to_json(self) -> dict[str, Json]:
-        """Its kind and fields, a box as its numbers; what is not known is left out."""
+        """Its kind and fields, a box as its numbers; unknown fields are left out."""
         stored: dict[str, Json] = {"kind": wire_kind(self)}
         names: tuple[str, ...] = self.__slots__  # of the dataclass
         for name in names:
@@ -44,7 +44,7 @@ class LineSpan(_Span):
 @on_wire(kind="code", fields="line_start line_end symbol? symbol_kind? lang?")
 @dataclass(frozen=True, slots=True)
 class CodeSpan(_Span):
-    """Whole lines of a source file, from 1, both ends included, and what they define."""
+    """Whole lines of a source file, from 1, both ends included, and the definition in them."""
 
     line_start: int
     line_end: int

@@ -23,7 +23,7 @@ from kb.wire.agents import TakenIn
 
 V = TypeVar("V")
 
-_SAME_CHARS = 60  # an answer that has the beginning of a quotation has it
+_SAME_CHARS = 60  # an answer with this much of a quotation contains it
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
     r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links and other strings

@@ -26,7 +26,7 @@ from kb.installation import extra_command
 if TYPE_CHECKING:
     from kb.runtimes.chat_template import ChatTemplate
 
-# How the next token is drawn above temperature 0: as Ollama has it.
+# Sampling of the next token above temperature 0: Ollama's defaults.
 _TOP_K, _TOP_P, _MIN_P = 40, 0.9, 0.0
 _SEEDS = 1 << 32
 _BATCH_TOKENS = 512  # of a prompt

@@ -1,4 +1,4 @@
-"""What the tools of agents give beside their text: hits, texts and answers, compact, and what an ingest did."""
+"""Structured results of the tools of agents: compact hits, texts and answers, and the counts of an ingest."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What comes in: a line of `kb search --bulk` and the arguments of agents' tools, as TypedDicts that pydantic checks.
+"""Input types: a line of `kb search --bulk` and the arguments of agents' tools, as TypedDicts that pydantic checks.
 
-All are closed: a misspelled filter must not search everything. Filters are those of `kb.domain.filters`.
+All refuse unknown keys: a misspelled filter must not search everything. Filters are those of `kb.domain.filters`.
 """
 
 from __future__ import annotations

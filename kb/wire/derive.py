@@ -73,7 +73,7 @@ def is_record(kind: type) -> bool:
 
 
 def form_of(record: type) -> Form:
-    """What `on_wire` says of a class, with what it leaves open."""
+    """The `on_wire` form of a class, with defaults filled in."""
     form: Form = getattr(record, "__wire__", Form())
     version = form.schema.rpartition(".")[2].upper() if form.schema else "V1"
     kind = form.kind or vars(record).get("kind")
@@ -90,7 +90,7 @@ def fields_of(record: type) -> tuple[WireField, ...]:
 
 
 def annotation_of(record: type, attribute: str) -> tuple[Any, str]:
-    """The annotation of a field as it is written, or that of what a property or method returns; its module."""
+    """The annotation of a field, or of the return value of a property or method, and its module."""
     for each in record.__mro__:
         if attribute in vars(each).get("__annotations__", ()):
             annotation = each.__annotations__[attribute]
@@ -127,7 +127,7 @@ def _field(record: type, written: str) -> WireField:
 
 
 def _wire_of(record: type, attribute: str) -> Wire:
-    """What `Wire` says at a field or a property; only annotations that hold one are evaluated."""
+    """The `Wire` of a field or property; only annotations that contain one are evaluated."""
     key = record, attribute
     if key not in _wires:
         annotation, module = annotation_of(record, attribute)
@@ -139,7 +139,7 @@ def _wire_of(record: type, attribute: str) -> Wire:
 
 
 class _Names(dict[str, Any]):
-    """What a module's annotations may name; anything that only a type checker imports is Any."""
+    """The names for a module's annotations; anything that only a type checker imports is Any."""
 
     def __missing__(self, name: str) -> Any:
         import builtins

@@ -1,4 +1,4 @@
-"""JSON Schemas of the wire, derived from its records by pydantic; validation of what comes in; what kb tells of itself.
+"""JSON Schemas of the wire, derived from its records by pydantic; validation of input; the self-report of kb.
 
 A record of `kb.domain` or `kb.wire.agents` with a schema id in `on_wire` has a schema, and so has each class of
 `kb.wire.arguments`.
@@ -73,13 +73,13 @@ def wire_types() -> Mapping[str, tuple[str, str]]:
 
 
 def wire_class(schema: str) -> Any:
-    """The type that a schema id is of: a TypedDict, or several."""
+    """The type of a schema id: a TypedDict, or several."""
     module, name = wire_types()[schema]
     return _shape(_Names(module)[name])
 
 
 def _shape(hint: Any) -> Any:
-    """The type on the wire of what is of type `hint` inside."""
+    """The wire type of a value of type `hint`."""
     if isinstance(hint, NewType):
         return _shape(hint.__supertype__)
     if isinstance(hint, type) and issubclass(hint, PurePath):
@@ -154,7 +154,7 @@ def _without_none(hint: Any) -> Any:
 
 
 class _Names(dict[str, Any]):
-    """What a module's annotations may name; what only a type checker imports is looked for in `kb.domain`."""
+    """The names for a module's annotations; a name that only a type checker imports is looked up in `kb.domain`."""
 
     def __init__(self, module: str) -> None:
         super().__init__()
@@ -182,7 +182,7 @@ def _domain_modules() -> list[ModuleType]:
 
 
 def json_schemas(ids: Iterable[str] | None = None) -> Mapping[str, dict[str, Any]]:
-    """Wire schemas by id, JSON Schema 2020-12: every one, or those that are wanted."""
+    """Wire schemas by id, JSON Schema 2020-12: all, or the wanted ones."""
     found = {}
     for schema in wire_types() if ids is None else ids:
         body = TypeAdapter(wire_class(schema)).json_schema(mode="serialization")
@@ -191,14 +191,14 @@ def json_schemas(ids: Iterable[str] | None = None) -> Mapping[str, dict[str, Any
 
 
 def validate(schema: str, value: object) -> None:
-    """Raises pydantic's ValidationError unless `value` is of that schema, no field more."""
+    """Raises pydantic's ValidationError unless `value` has that schema, without further fields."""
     TypeAdapter(wire_class(schema)).validate_python(value, strict=True)
 
 
 def read_arguments(tool: str, schema: str, value: object) -> Any:
     """The arguments of a tool, validated.
 
-    Raises: UsageError naming each parameter that is not one, with the nearest that is, or what is wrong with a value.
+    Raises: UsageError naming each unknown parameter with the nearest valid one, or the fault of a value.
     """
     try:
         return _adapter(schema).validate_python(value, strict=True)
@@ -218,7 +218,7 @@ _MOST_FAULTS = 5
 
 
 def _wrong(known: tuple[str, ...], fault: Any) -> str:
-    """One fault of arguments in plain words; nothing of a long value is repeated."""
+    """One fault of arguments in plain words; a long value is not repeated."""
     name = ".".join(str(part) for part in fault["loc"])[:80]
     if fault["type"] == "extra_forbidden":
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
@@ -234,7 +234,7 @@ def _wrong(known: tuple[str, ...], fault: Any) -> str:
 def read_json_line(line: bytes) -> object:
     """The JSON value on one line of stdin.
 
-    Raises: UsageError for what is no JSON, nests deeper than anyone means to, or is no UTF-8.
+    Raises: UsageError for invalid JSON, too deep nesting, or invalid UTF-8.
     """
     try:
         value: object = from_json(line.removeprefix(BOM_UTF8), allow_inf_nan=False)
@@ -273,7 +273,7 @@ class SelfReport(NamedTuple):
 
 
 def self_report(found: Introspection) -> SelfReport:
-    """What `kb schema` shows of an introspection, with what there are wire schemas for."""
+    """The self-report of `kb schema`: an introspection and the ids of the wire schemas."""
     ids = tuple(wire_types())
     able = {
         **found.capabilities,

@@ -31,7 +31,7 @@
 -- param messages_json TEXT?  JSON array of the prompt's messages
 -- param generated_text TEXT?  what the model wrote, before it was checked
 -- param claims_json TEXT  JSON array of the answer's sentences with their checks
--- param notes_json TEXT  JSON array of what the reader was told beside the answer
+-- param notes_json TEXT  JSON array of the notes shown beside the answer
 -- param index_version TEXT  of the index
 -- param ranking_version TEXT?  statements and weights that ranked the passages
 -- param state TEXT  answered, unsure or refused

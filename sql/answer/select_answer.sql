@@ -1,4 +1,4 @@
--- Read all that is kept of one answer.
+-- Read everything stored of one answer.
 -- returns one AnswerRow
 -- param trace_id TEXT  the answer
 -- column trace_id TEXT  the answer
@@ -32,7 +32,7 @@
 -- column messages_json TEXT?  JSON array of the prompt's messages
 -- column generated_text TEXT?  what the model wrote, before it was checked
 -- column claims_json TEXT  JSON array of the answer's sentences with their checks
--- column notes_json TEXT  JSON array of what the reader was told beside the answer
+-- column notes_json TEXT  JSON array of the notes shown beside the answer
 -- column index_version TEXT  of the index
 -- column ranking_version TEXT?  statements and weights that ranked the passages; NULL in answers from before it was kept
 -- column embedding_provider TEXT?  what computed the question's vector

@@ -1,4 +1,4 @@
--- Make the record of what agents were given, a file of its own: writing it must not make readers of the index look again.
+-- Make the record of what agents were given, a separate file, so that writing it does not make readers of the index reload.
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS disclosures (

@@ -6,5 +6,5 @@ CREATE TABLE IF NOT EXISTS vectors (
   token_count INTEGER NOT NULL,
   used_at INTEGER NOT NULL,
   PRIMARY KEY (text_hash, model)
-) STRICT; -- with row numbers: in a table without, a vector would take a page of its own
+) STRICT; -- with row numbers: in a table without, each vector would take a whole page
 CREATE INDEX IF NOT EXISTS idx_vectors_used_at ON vectors (used_at);

@@ -1,4 +1,4 @@
--- Where the documents and passages of these ids stand.
+-- Read the paths of the documents and passages with these ids.
 -- returns many PathOfId
 -- param ids_json TEXT  JSON array of document and passage ids
 -- column id TEXT  the id

@@ -1,4 +1,4 @@
--- Make an empty list of hidden documents, for one connection, and what is counted of the others instead of all.
+-- Make an empty list of hidden documents, for one connection, and tables for the counts without them.
 CREATE TEMP TABLE IF NOT EXISTS hidden_documents (doc_id TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS hidden_units (
   surface TEXT NOT NULL,

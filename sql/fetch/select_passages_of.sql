@@ -1,8 +1,8 @@
--- List where the passages of a document stand, in their order, without their text.
+-- List the places of a document's passages, in their order, without their text.
 -- returns many PassagePlace
 -- param doc_id TEXT  the document
 -- column chunk_id TEXT  the passage
--- column citation TEXT  where it stands, as a URI
+-- column citation TEXT  its place, as a URI
 -- column heading_path_json TEXT  JSON array of headings, outermost first
 -- column source_spans_json TEXT  JSON array of spans
 -- column line_start INTEGER?  its first line, from 1; NULL where it has no lines

@@ -1,4 +1,4 @@
--- Read what is stored of the document at one path.
+-- Read the stored document at one path.
 -- returns one StoredDocument
 -- param workspace_path TEXT  path below the workspace root
 -- column doc_id TEXT  the document

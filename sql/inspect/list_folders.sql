@@ -1,4 +1,4 @@
--- Count the documents of each folder at the top of the workspace; those beside the folders stand under an empty name.
+-- Count the documents of each folder at the top of the workspace; documents outside any folder count under an empty name.
 -- returns many CountedFolder
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param row_limit INTEGER  at most so many

@@ -1,5 +1,5 @@
 -- Rank chunks of source code by their words, with those that define a name of the question, hold a line that a stack
--- trace names, or call or construct what is asked for, whatever rank they have.
+-- trace names, or call or construct the name asked for, whatever rank they have.
 --
 -- What they define is given with them: code is put in order by it (kb/retrieve/code_search.py).
 -- version 9

@@ -1,5 +1,5 @@
--- Read the passages that may hold a text, in the order of their files; whether they do is told from what is read
--- (kb/retrieve/holding.py).
+-- Read the passages that may contain a text, in the order of their files; kb/retrieve/holding.py then checks the text
+-- of each.
 -- returns each PassageLike
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
 -- param pattern TEXT?  LIKE pattern for the passage, its title or its headings, \ before what is no wildcard; NULL = every passage, without its text

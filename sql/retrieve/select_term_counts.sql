@@ -1,4 +1,4 @@
--- Read in how many chunks each term of a question occurs, from common_terms where it stands there, else from the index; how
+-- Read in how many chunks each term of a question occurs, from common_terms where it is there, else from the index; how
 -- rare that makes it; and the most that BM25 can give for the terms so far: what a question's lexical scores are shares of.
 --
 -- For a term in n of N chunks FTS5's own idf is ln((N - n + .5) / (n + .5)), at least 1e-6; bm25_max = (k1 + 1) · Σ of it, absent

@@ -1,5 +1,5 @@
--- Write the statements that drop kb's views and triggers as they stand, so that they can be rebuilt; and what somebody
--- put in the place of one.
+-- Write the statements that drop kb's views and triggers as the file has them, so that they can be rebuilt; and objects
+-- that another program put in their place.
 -- returns many Repeatable
 -- param names_json TEXT?  JSON array of the names kb made; NULL = all, in a file that does not say
 -- param own_names_json TEXT  JSON array of the views and triggers that are made next

@@ -1,4 +1,4 @@
--- One row per sentence of a kept answer: what it says, whether its sources bear it out, and the words it stands on.
+-- One row per sentence of a kept answer: what it says, whether its sources support it, and the quotation.
 CREATE VIEW answer_claims AS
 SELECT
   a.trace_id,

@@ -1,4 +1,4 @@
--- One row per chunk: its text and exactly where it stands, as `path#L12-L34`, `#page=13`, `#xywh=…`, `#t=…` or `#caption=…`.
+-- One row per chunk: its text and its exact place, as `path#L12-L34`, `#page=13`, `#xywh=…`, `#t=…` or `#caption=…`.
 CREATE VIEW chunk_source AS
 SELECT
   c.chunk_rowid,

@@ -1,7 +1,7 @@
--- One row per hit of an evaluation run: where it stands and what it is worth.
+-- One row per hit of an evaluation run: its place and its grades.
 --
 -- grade is that of the passage, doc_grade that of its document; doc_rank is empty where a better hit of the same
--- document stands above. exact says whether the cited lines hold the passage, word for word and no line more.
+-- document is above. exact says whether the cited lines hold the passage, word for word and no line more.
 CREATE VIEW eval_hits AS
 SELECT
   r.run_id,

@@ -20,10 +20,10 @@ MAX_LINE_BYTES = 1_000_000
 
 
 def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
-    """Answers every line of stdin in order; `mode` and `k`, or as configured, where the line does not say.
+    """Answers every line of stdin in order; `mode` and `k` apply to lines that set neither.
 
-    A bad line is an item with an error, and once all are answered an error of the whole.
-    Raises: NotIndexed and its kin; UsageError where a line was bad.
+    A bad line gives an item with an error; after the last line the command fails.
+    Raises: StoreError where the knowledge base cannot be read; UsageError where a line was bad.
     """
     with open_base(config, many=True) as session:
         with session.reading():
@@ -42,7 +42,7 @@ def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
 
 
 def _lines(stdin: BinaryIO) -> Iterator[bytes]:
-    """The lines, one at a time; of one that is too long its beginning, a byte more than may be."""
+    """Yields the lines; of a line above the limit, its beginning, one byte longer than the limit."""
     while line := stdin.readline(MAX_LINE_BYTES + 1):
         rest = line
         while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):

@@ -120,7 +120,7 @@ def judge_command(
 
 
 def _judge_hits(hits: Sequence[SearchHit]) -> list[tuple[SearchHit, int]]:
-    """The hits with their grades, as far as they were judged.
+    """Asks for a grade of each hit; returns the judged hits with their grades.
 
     Raises: click.Abort for q, and where the input ends before anything is judged.
     """
@@ -151,14 +151,14 @@ def _valid(next_key: Callable[[], str]) -> str:
 
 
 def keys_typed() -> Callable[[], str]:
-    """A function that gives one key at a time: pressed on a terminal, else the characters of stdin; spaces never."""
+    """A function that returns the next key: pressed on a terminal, else read from stdin; white space is skipped."""
     typed = _pressed() if sys.stdin.isatty() else (char for line in sys.stdin for char in line)
     keys = (_HANGUL_KEYS.get(char, char) for char in typed if not char.isspace())
     return lambda: next(keys, "")
 
 
 def _pressed() -> Iterator[str]:
-    """Keys pressed on the terminal, one by one, also where several arrive at once; an arrow key is one sequence."""
+    """Yields keys pressed on the terminal, also if several arrive at once; an arrow key is one sequence."""
     while True:
         pressed = click.getchar()
         yield from [pressed] if pressed.startswith("\x1b") else pressed

@@ -150,7 +150,7 @@ def _stdin(limit_mb: int) -> bytes:
 
 
 def _show_report(report: IngestReport, *, summary_only: bool) -> None:
-    """Prints what changed; warnings and errors always, single files only of a dry run or a small one."""
+    """Prints the changes: always warnings and errors; single files only of a dry run or a small run."""
     counts = report.counts
     changed_count = counts.new + counts.updated + counts.moved + counts.removed
     if not summary_only and (report.dry_run or changed_count <= _SHOWN_ITEMS):
@@ -212,7 +212,7 @@ def _links(links: LinksOutside) -> str:
 
 
 def _kinds(unsupported: Mapping[str, int]) -> str:
-    """`12 .docx, 3 .hwp, 1 without an extension`: the commonest first; of very many the last are named by `--json`."""
+    """`12 .docx, 3 .hwp, 1 without an extension`: the commonest first; a long list is cut and points to `--json`."""
     ordered = sorted(unsupported.items(), key=lambda each: (-each[1], each[0]))
     parts = [f"{count} {plain_line(kind) or 'without an extension'}" for kind, count in ordered[:_SHOWN_KINDS]]
     if len(ordered) > _SHOWN_KINDS:

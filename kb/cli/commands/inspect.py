@@ -198,7 +198,7 @@ def inspect_symbol_command(call: Call, name: str, as_json: bool) -> None:
 
 
 def _extent(media_type: str, metadata_json: str) -> list[tuple[str, str]]:
-    """How many pages a PDF has, or how long a recording is; nothing of other documents."""
+    """The pages of a PDF or the length of a recording; nothing for other documents."""
     known = json.loads(metadata_json).get("user", {})
     family = family_of(MediaType(media_type))
     if family == "audio":
@@ -208,7 +208,7 @@ def _extent(media_type: str, metadata_json: str) -> list[tuple[str, str]]:
 
 
 def _place(spans_json: str) -> str:
-    """A chunk's place in its document, as its citation has it: `L12-L34`, `page=13`."""
+    """A chunk's place in its document, as in its citation: `L12-L34`, `page=13`."""
     return cite("", json.loads(spans_json), None).to_uri().removeprefix("#")
 
 

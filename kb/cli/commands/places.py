@@ -70,7 +70,7 @@ def fetch_command(
 
 
 def _numbered(call: Call, typed: str) -> str:
-    """The place with that number in the list shown last; anything but a number is a place already."""
+    """The place with that number in the list shown last; other text is returned as a place."""
     shown = last_shown(call.config.data_dir) if typed.isdecimal() and len(typed) <= 4 else None
     if shown is None:
         return typed
@@ -82,7 +82,7 @@ def _numbered(call: Call, typed: str) -> str:
 
 
 def _show_fetched(fetched: Fetched) -> None:
-    """Prints each place with its headings and numbered lines; on stderr what failed, and how to go on."""
+    """Prints each place with its headings and numbered lines; on stderr the failures and how to continue."""
     for number, place in enumerate(fetched.places):
         if number:
             click.echo()
@@ -109,7 +109,7 @@ def _show_place(place: FetchedPlace) -> None:
 
 
 def _show_text(place: FetchedPlace) -> None:
-    """Prints the lines unfolded, so that they can be copied as the file has them; cited lines are marked."""
+    """Prints the lines without folding, so that they can be copied exactly; cited lines are marked."""
     lines = plain(place.text).split("\n")
     if place.first_line is None:
         click.echo("\n".join(lines))

@@ -1,4 +1,4 @@
-"""`kb search` where more is asked than hits as text: a page, fewer hits of a file, Markdown, CSV, a trace."""
+"""`kb search` with paging, a limit per file, a trace, or output as Markdown, paths, vim lines or CSV."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Wanted(NamedTuple):
 
     @property
     def is_paged(self) -> bool:
-        """Whether one page is wanted, whose last line says how to get the next."""
+        """Whether one page is wanted; its last line says how to get the next."""
         return self.max_tokens is not None or self.cursor is not None
 
 
@@ -57,7 +57,7 @@ class _Found(NamedTuple):
 
 
 def search_in_form(call: Call, query: SearchQuery, wanted: Wanted) -> int:
-    """Searches and prints; the exit code of `kb search`."""
+    """Searches and prints; returns the exit code of `kb search`."""
     if wanted.is_paged and (wanted.per_file or wanted.min_score is not None):
         raise UsageError("--per-file and --min-score do not go with pages", "leave out --max-tokens and --cursor")
     config = call.config
@@ -144,7 +144,7 @@ def _paths(result: SearchResult) -> str:
 
 
 def _vim(config: Config, result: SearchResult) -> str:
-    """A line a hit, as rg --vimgrep prints it: the one with most of the words, its first match; columns count bytes."""
+    """One line per hit, as rg --vimgrep prints it: the line with most words, its first match; columns count bytes."""
     targets = tuple(FetchTarget(hit.citation.to_uri()) for hit in result.hits)
     with open_base(config) as session:
         places = {place.target: place for place in fetch(session, FetchRequest(targets)).places} if targets else {}

@@ -1,4 +1,4 @@
-"""`kb ui`, `kb web` and `kb mcp`: the rooms that talk to people and agents, each by a library that may be absent.
+"""`kb ui`, `kb web` and `kb mcp`: servers and screens for people and agents; each needs a library that may be absent.
 
 `ROOMS` names the module that runs each; it is imported once its library is known to be there.
 """
@@ -42,7 +42,7 @@ def _room(command: str) -> Any:
 
 @contextmanager
 def _readable_session(call: Call, **audience: Any) -> Iterator[Base]:
-    """A session of a knowledge base that can be read. Raises: NotIndexed and its kin, before anything is shown."""
+    """A session of a knowledge base that can be read. Raises: StoreError, before anything is shown."""
     with open_base(call.config, many=True, **audience) as session:
         with session.reading():
             pass

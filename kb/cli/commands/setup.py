@@ -64,7 +64,7 @@ def init_command(call: Call, root: str | None, data_dir: str | None, force: bool
 
 
 def _require_same(path: Path, settings: list[str], root: str) -> None:
-    """Raises UsageError where the file at `path` has other values than `settings`: it is kept, so nothing is set up."""
+    """Raises UsageError if the file at `path` has other values than `settings`: the file is kept and nothing set up."""
     kept, asked = items(load(str(path))), items(load(str(path), settings))
     differing = [(key, value) for (key, value, _), (_, wanted, _) in zip(kept, asked, strict=True) if value != wanted]
     if differing:

@@ -54,7 +54,7 @@ class IngestItem:
 
 
 class ItemLog:
-    """Items in the order they were added, the older ones packed: a first ingest has as many as there are files."""
+    """Items in the order they were added. Older ones are packed, because a first ingest has an item for every file."""
 
     def __init__(self) -> None:
         self._packed: list[bytes] = []
@@ -211,7 +211,7 @@ class IngestReport:
         return None
 
     def skip(self, reason: str, path: str) -> None:
-        """Count a file or folder that a rule left out."""
+        """Counts a file or folder that a rule left out."""
         self.counts.skipped += 1
         self.skipped_by_reason[reason] = self.skipped_by_reason.get(reason, 0) + 1
         examples = self.skip_examples.setdefault(reason, [])
@@ -219,7 +219,7 @@ class IngestReport:
             examples.append(path)
 
     def add(self, item: IngestItem) -> None:
-        """Record one file's outcome."""
+        """Records one file's outcome."""
         self.counts.add(item.kind)
         self.items.append(item)
 

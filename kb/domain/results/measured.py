@@ -41,7 +41,7 @@ class RunRow(NamedTuple):
 
     @property
     def kept_groups(self) -> tuple[GroupMetrics, ...]:
-        """The means a whole run was closed with."""
+        """The means stored when the run was complete."""
         kept = json.loads(self.aggregate_json)
         return (GroupMetrics(**{**dict.fromkeys(GroupMetrics._fields), **kept}),) if kept else ()
 
@@ -70,7 +70,7 @@ class QueryMetrics(NamedTuple):
 
 
 class GroupMetrics(NamedTuple):
-    """Means over a group of questions, each over those that say something about it; null where none does."""
+    """Means over a group of questions, each over the questions that have the metric; null where none has it."""
 
     grouping: Annotated[str, Wire(type=Literal["all", "lang", "category"])]
     label: str

@@ -13,7 +13,7 @@ def _to_microseconds(ms: float) -> float:
 
 @on_wire(title="StatementV1")
 class StatementRuns(NamedTuple):
-    """A statement of `sql/`, how often it was run, and what that took."""
+    """A statement of `sql/`, how often it ran, and its time."""
 
     statement: str
     runs: int
@@ -22,7 +22,7 @@ class StatementRuns(NamedTuple):
 
 @on_wire(title="StageV1", fields="stage=name ms count=things unit statements")
 class Stage(NamedTuple):
-    """A stage of a search: what it took and of how many things it was."""
+    """A stage of a search: its time and the number of its items."""
 
     name: str
     ms: Annotated[float, Wire(by=_to_microseconds)]
