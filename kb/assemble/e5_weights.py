@@ -1,5 +1,5 @@
-"""The 4-bit multilingual-e5-small weight file, read into named parts: what the ONNX graph and the vocabulary are
-assembled from, with the trained update merged.
+"""Reads the 4-bit multilingual-e5-small weight file, and merges the trained update: the source of the ONNX graph and
+the vocabulary.
 
 Layout (little-endian): magic `E5S1`; sizes; the unigram vocabulary; the map of code points that normalisation replaces;
 a directory of tensors. Matrices are in blocks of 32 weights: one float16 scale, then 16 bytes of which the low
@@ -57,7 +57,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class E5Weights:
-    """The weight file, memory-mapped, and what was learned over it: tensors are read when asked for."""
+    """The memory-mapped weight file and the merged update: tensors are read on demand."""
 
     sizes: Sizes
     vocabulary: Vocabulary

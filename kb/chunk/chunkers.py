@@ -1,4 +1,4 @@
-"""The chunkers, by the names that the table of kinds has for them (`kb.domain.kinds`): blocks → sections → chunks.
+"""The chunkers, by their names in the table of kinds (`kb.domain.kinds`): blocks → sections → chunks.
 
 - `headings` (`md-heading-v1`, texts): a section is a heading and what is under it; a chunk's place is its whole lines.
 - `pages` (`pdf-page-v1`): a chunk never crosses a page, so that its citation names one page and the regions on it.
@@ -28,14 +28,14 @@ _PLUGIN_HINT = "tell its author, or take it out of plugins.chunkers"
 
 
 class Chunker(NamedTuple):
-    """A function that cuts documents, and its version; None is the configured one."""
+    """A function that cuts documents, and its version; None for the configured version."""
 
     cut: Callable[[Document, ChunkPolicy], tuple[Chunk, ...]]
     version: str | None = None
 
 
 def cut_document(document: Document, family: MediaFamily, policy: ChunkPolicy) -> tuple[Chunk, ...]:
-    """The document's chunks, as its family is cut. Raises: ExtractFailed where another package's chunker fails."""
+    """The document's chunks, by its family's chunker. Raises: ExtractFailed where another package's chunker fails."""
     own = policy_of(family, policy)
     if family in policy.chunkers:
         return _chunk_by_plugin(document, own, policy.chunkers[family])
@@ -49,7 +49,7 @@ def policy_of(family: MediaFamily, policy: ChunkPolicy) -> ChunkPolicy:
 
 
 def chunk_by_headings(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
-    """The chunks of a text in its order, cut along headings."""
+    """The chunks of a text in order, cut along headings."""
     sections = sections_at_headings(doc.blocks, range(len(doc.blocks)), policy.respect_markdown_headings)
     return _chunk_sections(doc, sections, policy)
 
@@ -57,7 +57,7 @@ def chunk_by_headings(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
 def chunk_pages(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
     """The chunks of a paged document in the order of its text, cut along pages and headings.
 
-    The source text is that of the pages, a form feed between two; spans count the characters of their page.
+    The source text is the pages' texts, separated by form feeds; spans count the characters of their page.
     """
     page_starts = [0, *accumulate(len(page) + 1 for page in doc.source_text.split("\f"))]
     spans = [block.span for block in doc.blocks if isinstance(block.span, PageSpan)]  # a PDF has no other spans
@@ -115,8 +115,7 @@ def _alike(keys: list[int] | list[str]) -> Iterator[range]:
 def _located_spans(doc: Document, piece: Piece, shift: int) -> tuple[LocatedSpan, ...]:
     """The spans of the blocks in `piece`, cut to its characters; `shift` is where the spans' counting starts.
 
-    The first character of the chunk is the `char_start` of its first span: what a span says of the chunk's own text
-    follows from that.
+    The chunk begins at the `char_start` of its first span; the offsets of spans in the chunk's text follow from that.
     """
     spans: list[LocatedSpan] = []
     for block in doc.blocks[piece.first_block : piece.last_block + 1]:

@@ -19,13 +19,13 @@ from kb.domain.spans import CodeSpan
 
 CHUNKER_VERSION = "code-unit-v1"
 
-# What a line end weighs beside the line.
+# The weight of a line end.
 _LINE_TOKENS = 0.3
-# So many lines are weighed at a time.
+# How many lines are weighed at a time.
 _STEP_LINES = 8
 _HAIR = 1e-6
 
-# What begins with these goes on with what is before it.
+# A line that begins with one of these continues the line before.
 _CONTINUES = (")", "]", "}", "else", "elif", "except", "finally", "catch", "case ", ".", "*/")
 
 
@@ -84,9 +84,9 @@ def _piece(text: str, starts: Sequence[int], first: int, last: int) -> _Piece:
 
 
 def _fitting(text: str, starts: Sequence[int], first: int, end: int, limit: float) -> tuple[int, float]:
-    """The last line up to which lines from `first` on fit, and what they weigh; that of `first` alone at least.
+    """The last line up to which lines from `first` on fit, and their weight; at least line `first`.
 
-    Weighed several at a time, which takes hardly longer than one, until they come near the limit.
+    Lines are weighed several at a time, which takes hardly longer than one, until they come near the limit.
     """
     last, total = first - 1, 0.0
     while last + _STEP_LINES <= end:
@@ -96,7 +96,7 @@ def _fitting(text: str, starts: Sequence[int], first: int, end: int, limit: floa
         last, total = last + _STEP_LINES, total + more
     while last < end:
         weight = total + _line_weight(text, starts, last + 1)
-        if abs(weight - limit) < _HAIR:  # rounding decides: as it is when lines are added up one by one
+        if abs(weight - limit) < _HAIR:  # rounding decides: add the lines one by one
             weight = functools.reduce(
                 lambda sofar, line: sofar + _line_weight(text, starts, line), range(first, last + 2), 0.0
             )
@@ -111,7 +111,7 @@ def _line_weight(text: str, starts: Sequence[int], line: int) -> float:
 
 
 def _statement_end(lines: Sequence[str], first: int, last: int) -> int:
-    """The last line before the one where it is best cut, of those in the second half of `first`..`last` + 1."""
+    """The last line before the best cut, which is in the second half of `first`..`last` + 1."""
     best, least = last, 1 << 30
     for at in range(last + 1, first + (last - first) // 2, -1):
         line = lines[at - 1]

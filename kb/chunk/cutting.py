@@ -1,4 +1,4 @@
-"""The cut that every chunker of texts shares: a section of blocks → atoms → chunks near the target size.
+"""Cuts a section of blocks into atoms and packs them into chunks near the target size, for every text chunker.
 
 A chunk is one contiguous, verbatim range of the source text, and it never exceeds the embedder's window. A section that
 fits is one chunk. A longer one is divided into atoms (by line, then by sentence, then between words, then between
@@ -23,7 +23,7 @@ from kb.language.detect import passage_language
 # 512 tokens less the prefix ("passage: ") and the special tokens that an embedder adds, and some room for a heading.
 WINDOW_TOKENS = 480
 
-# A target below this would cut words; sentences are the smallest pieces worth finding.
+# A lower target would cut words; sentences are the smallest pieces worth finding.
 MIN_TARGET_TOKENS = 32
 
 # A last chunk below this share of the limit is merged with the one before it, or evened out with it.
@@ -66,7 +66,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """In estimated tokens: the size to fill, the size never to exceed, how much to repeat, and what is too small."""
+    """In estimated tokens: the target size, the maximum, the overlap, and the size that is too small."""
 
     limit: float
     window: float
@@ -80,7 +80,7 @@ _Ranges = Sequence[tuple[int, int]]
 
 @functools.cache
 def policy_hash(policy: ChunkPolicy) -> str:
-    """The 32-character hash of everything in `policy` that moves a chunk's edges."""
+    """The 32-character hash of all settings in `policy` that affect chunk boundaries."""
     return id_from(
         {
             "kind": "chunk_policy",
@@ -272,7 +272,7 @@ def _chunk(
     blocks = doc.blocks[piece.first_block : piece.last_block + 1]
     block_ids = tuple(block.block_id for block in blocks)
     whole = block_ranges[piece.first_block][0], block_ranges[piece.last_block][1]
-    # Two pieces of one block have the same blocks; their starts tell them apart.
+    # Two pieces of one block have the same blocks; their starts differ.
     hashed = policy_hash(policy)
     salted = hashed if (piece.start, piece.end) == whole else f"{hashed}@{piece.start}"
     heading_path = _heading_path(blocks)

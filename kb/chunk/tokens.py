@@ -11,15 +11,15 @@ import math
 
 _LOWER, _UPPER, _DIGIT = b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789"
 _PUNCTUATION = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
-# In UTF-8 the first byte tells the script well enough: U+A000–DFFF is nearly all Hangul, U+3000–9FFF kana and Han.
+# In UTF-8 the first byte mostly gives the script: U+A000–DFFF is nearly all Hangul, U+3000–9FFF kana and Han.
 _HANGUL = bytes(range(0xEA, 0xEE))
 _HAN_AND_KANA = bytes(range(0xE3, 0xEA))
 _OTHER = bytes(byte for byte in range(0xC0, 0x100) if byte not in _HANGUL + _HAN_AND_KANA)
 
-# Short texts stray further from their weight than long ones.
+# The counts of short texts deviate more from their weight than those of long ones.
 MARGIN_TOKENS = 1.7
 
-# A run this long is no word of a language; it comes to pieces of two or three letters.
+# A run this long is no word of a language; it becomes pieces of two or three letters.
 _LONGEST_WORD_CHARS = 20
 
 
@@ -30,7 +30,7 @@ def _only(kept: bytes) -> bytes:
 
 _ONLY_LOWER = _only(_LOWER)
 _TOO_LONG = b"a" * (_LONGEST_WORD_CHARS + 1)
-# What a run of these and each of its characters weigh.
+# The weights of a run of these characters and of each character in it.
 _OTHER_RUNS = ((_only(_UPPER), 0.14, 0.39), (_only(_DIGIT), 0.66, 0.07), (_only(_PUNCTUATION), 0.83, 0.48))
 
 
@@ -40,12 +40,12 @@ def estimate_tokens(text: str) -> int:
 
 
 def estimate_of_weight(weight: float) -> int:
-    """The same of a text that weighs so much."""
+    """The estimate for a text of that weight."""
     return math.ceil(MARGIN_TOKENS + weight)
 
 
 def token_weight(text: str) -> float:
-    """The part of the estimate that adds up: pieces cut at white space weigh as much apart as together.
+    """The additive part of the estimate: pieces cut at white space weigh as much separately as together.
 
     Takes time linear in the text's length.
     """

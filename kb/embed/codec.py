@@ -1,6 +1,6 @@
-"""Vectors as bytes and back: float32, little-endian, the form both vector stores hold; and scaled to one length.
+"""Packs and unpacks vectors as little-endian float32, the form in both vector stores, and normalises them.
 
-Packing is without numpy, so that a search in a fresh process need not load it.
+Packing works without numpy, so that a search in a fresh process need not load it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def pack_vector(values: Iterable[float]) -> bytes:
 
 
 def unpack_vector(data: bytes, dimensions: int | None = None) -> array[float]:
-    """The float32 values of a packed vector. Raises: ModelError when its length is not that of `dimensions`."""
+    """The float32 values of a packed vector. Raises: ModelError when it has not `dimensions` values."""
     if len(data) % FLOAT_BYTES or dimensions not in (None, len(data) // FLOAT_BYTES):
         expected = "whole float32 values" if dimensions is None else f"{dimensions * FLOAT_BYTES} bytes"
         raise ModelError(
@@ -42,7 +42,7 @@ def unpack_vector(data: bytes, dimensions: int | None = None) -> array[float]:
 
 
 def normalised(vectors: Vectors) -> Vectors:
-    """float32[n, dimensions] scaled to L2 = 1; nothing stays nothing."""
+    """float32[n, dimensions] scaled to L2 = 1; a zero vector stays zero."""
     import numpy as np
 
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)

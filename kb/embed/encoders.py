@@ -1,7 +1,7 @@
-"""The encoder of a configured model name: indexing and search come in here.
+"""Opens the encoder of a configured model name, for indexing and search.
 
 A name with a directory below `model_dir` opens from there; any other that kb does not assemble is the provider's. Only
-the modules of the one provider are imported: a search in a fresh process comes through here.
+the modules of that provider are imported, to keep a search in a fresh process fast.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from kb.embed.hub_models import HubEmbedder
     from kb.embed.row_embedder import RowEmbedder
 
-# A question is short: more threads would wait for each other.
+# A question is short: more threads would only wait for each other.
 _QUERY_THREADS = 2
 
 
 def embedding_model(model_dir: Path, name: str, provider: Provider = AUTO) -> EmbeddingModel:
-    """The vector space of the model called `name`. Raises: ModelMissing, ModelCorrupt, and what the provider raises."""
+    """The vector space of the model called `name`. Raises: ModelMissing, ModelCorrupt, and the provider's errors."""
     installed = _installed(model_dir, name, provider)
     if installed is not None:
         return encoded_model(installed)
@@ -46,7 +46,7 @@ def embedding_model(model_dir: Path, name: str, provider: Provider = AUTO) -> Em
 
 
 def is_installed(model_dir: Path, name: str, provider: Provider = AUTO) -> bool:
-    """Whether one of kb's own encoders opens the model: several threads may use those. Raises: as `embedding_model`."""
+    """Whether kb's own encoder opens the model: several threads may use it. Raises: as `embedding_model`."""
     return _installed(model_dir, name, provider) is not None
 
 
@@ -59,7 +59,7 @@ def bulk_embedder(model_dir: Path, name: str, threads: int, provider: Provider =
 
 
 def query_encoder(model_dir: Path, name: str, provider: Provider = AUTO, *, many: bool = False) -> QueryEncoder:
-    """The encoder for one question that is ready first; for `many`, the one that is fastest once it is loaded.
+    """The encoder that loads fastest, for one question; for `many`, the one that runs fastest.
 
     Raises: as `embedding_model`.
     """

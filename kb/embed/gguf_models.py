@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kb.embed.provider import Provider
 
 MOST_TOKENS = 2048
-"""What is encoded at once at most; passages have some 500 tokens."""
+"""The most tokens of one run; passages have some 500."""
 
 _ENCODER, _SCORER = "models.embedding.model", "rerank.model"
 _POOLINGS = {"mean": MEAN, "cls": CLS, "last": LAST}
@@ -32,13 +32,13 @@ _DIGEST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class GgufScorer:
-    """A GGUF cross-encoder in memory; a pair a run."""
+    """A GGUF cross-encoder in memory, which scores one pair per run."""
 
     label: str
     _runtime: GgufRuntime
 
     def score(self, question: str, passages: Sequence[str]) -> list[float]:
-        """One logit a passage; of a passage that does not fit beside the question, as much as does is read."""
+        """One logit per passage; a passage too long for the context is cut."""
         asked = encoder_text(question)
         return [self._fitting(asked, encoder_text(passage)) for passage in passages]
 
@@ -58,7 +58,7 @@ def gguf_model(provider: Provider, name: str) -> EmbeddingModel:
 
 
 def open_gguf_embedder(provider: Provider, name: str, threads: int) -> RowEmbedder:
-    """The file called `name`, loaded, a text a run on `threads` cores. Raises: ModelMissing, ModelCorrupt."""
+    """The file called `name`, loaded, one text per run on `threads` cores. Raises: ModelMissing, ModelCorrupt."""
     model, path, facts = _encoder(provider, name)
     form = provider.form(name)
     pooling = _POOLINGS[form.pooling] if form.pooling else facts.pooling or MEAN
@@ -107,7 +107,7 @@ def _find(places: Sequence[Path], name: str, key: str) -> Path:
 
 
 def _digest(path: Path) -> str:
-    """What tells one file from another: its size, its beginning and its end. Whole files take too long to read."""
+    """A digest of a file's size, beginning and end. Whole files take too long to read."""
     size = os.stat(path).st_size
     digest = hashlib.sha256(str(size).encode())
     with path.open("rb") as file:

@@ -1,9 +1,9 @@
-"""Encoders and cross-encoders that fastembed knows by their names: for machines that reach a model hub.
+"""Encoders and cross-encoders of fastembed, for machines that reach a model hub.
 
 Only `kb models install NAME` fetches; indexing and search open models of the hub cache below the model directory.
-fastembed adds no prefixes and cuts texts at the window, so this adapter adds the ones and cuts before the other. A
-model made for late interaction (ColBERT) gives tokens: they are pooled and packed as those of kb's own encoder. A
-question and passage that are together above a cross-encoder's window (512 tokens at most) are cut at their end.
+fastembed adds no prefixes and cuts texts at the window, so this adapter adds the prefixes and splits long texts first.
+A late-interaction model (ColBERT) gives tokens, which are pooled and packed like those of kb's own encoder. A question
+and passage that together exceed a cross-encoder's window (512 tokens at most) are cut at their end.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class HubEmbedder:
-    """A fastembed model in memory, for many texts and for one; for one it starts no faster.
+    """A fastembed model in memory, for many texts or one.
 
-    A text longer than the window is cut between tokens, its pieces averaged.
+    A text longer than the window is cut between tokens, and the vectors of its pieces are averaged.
     """
 
     model: EmbeddingModel
@@ -69,7 +69,7 @@ class HubEmbedder:
         return EncodedQuestion(self.embed([text], "query")[0].astype("<f4").tobytes())
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """The tokens of each text as the encoder sees it: prefix and marks included."""
+        """The tokens of each text as the encoder sees it, with prefix and special tokens."""
         counts = []
         for text in texts:
             encoding = self._fastembed.model.tokenizer.encode(self._form.text(text, role))
@@ -100,10 +100,10 @@ class HubEmbedder:
 
 
 class HubTokenEmbedder(HubEmbedder):
-    """A late-interaction model of fastembed: a vector for each token, of a question's and of a passage's differently.
+    """A late-interaction model of fastembed: one vector per token, encoded differently for questions and passages.
 
     The vector of a text is the normalised mean of its token vectors, since the model gives no other. A longer text has
-    those of all its pieces.
+    the tokens of all its pieces.
     """
 
     __slots__ = ()
@@ -113,7 +113,7 @@ class HubTokenEmbedder(HubEmbedder):
         return self._means(self._states(texts, role))
 
     def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[PassageTokens]]:
-        """The vectors of passages, as of `embed`, and their tokens, by one pass through the encoder."""
+        """The vectors of passages, as from `embed`, and their tokens, in one pass of the encoder."""
         from kb.embed.passage_tokens import packed_tokens
 
         states = self._states(texts, "passage")
@@ -148,9 +148,9 @@ class HubScorer:
     _fastembed: Any
 
     def score(self, question: str, passages: Sequence[str]) -> list[float]:
-        """One logit a passage."""
+        """One logit per passage."""
         texts = [encoder_text(passage) for passage in passages]
-        # Padded to the longest of its batch: similar lengths are kept together.
+        # A batch is padded to its longest text: similar lengths go together.
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
         scores = self._fastembed.rerank(encoder_text(question), [texts[at] for at in order], batch_size=_BATCH_PAIRS)
         found = dict(zip(order, map(float, scores), strict=True))
@@ -160,7 +160,7 @@ class HubScorer:
 def hub_model(name: str, provider: Provider = AUTO) -> EmbeddingModel:
     """The vector space of the fastembed model called `name`; its owner (`intfloat/`) may be left out.
 
-    The text before a text is part of the version, unless it is the one that kb added before it knew families.
+    The prefix is part of the version, unless it is the one that kb used before it knew families.
 
     Raises: ModelMissing when fastembed does not know it, or is not installed.
     """
@@ -214,7 +214,7 @@ def open_hub_scorer(model_dir: Path, name: str, threads: int | None) -> HubScore
 
 
 def fetch_hub_model(model_dir: Path, name: str) -> str:
-    """The full name of the encoder or cross-encoder called `name`, fetched into the hub cache.
+    """Fetches the encoder or cross-encoder called `name` into the hub cache; returns its full name.
 
     Raises: ModelMissing where fastembed knows none; ModelError where it cannot be fetched.
     """
@@ -248,12 +248,12 @@ def _known(library: Any, name: str) -> dict[str, Any] | None:
 
 
 def _form(name: str, provider: Provider) -> TextForm:
-    """How texts are given to the model; fastembed pools as its own catalogue says."""
+    """How the model reads texts; fastembed pools as its catalogue says."""
     return provider.form(name)._replace(pooling="")
 
 
 def _encoder_class(*, has_tokens: bool) -> Any:
-    """fastembed's class of encoders, or of those that give tokens."""
+    """fastembed's class of encoders, or of late-interaction encoders."""
     library = _load_fastembed()
     return library.LateInteractionTextEmbedding if has_tokens else library.TextEmbedding
 
@@ -267,7 +267,7 @@ def _scorer_class() -> Any:
 
 
 def _load_fastembed() -> Any:
-    """The library without its log: the error names a failure once. Raises: ModelMissing without the library."""
+    """Imports the library with its log off: errors report failures. Raises: ModelMissing without the library."""
     require("models that are not in `kb models list`", lacking_packages(("fastembed",), "hub"))
     with unreported():
         import fastembed
@@ -278,7 +278,7 @@ def _load_fastembed() -> Any:
 
 
 def _content_offsets(encoding: Any) -> list[tuple[int, int]]:
-    """Where each token of the text, marks left out, begins and ends in it, over all windows."""
+    """The [start, end) in the text of each token but special ones, over all windows."""
     return [
         offsets
         for window in (encoding, *encoding.overflowing)

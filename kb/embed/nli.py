@@ -1,7 +1,7 @@
 """A cross-encoder that judges whether one text follows from another (natural language inference), by ONNX Runtime.
 
-A folder below the model directory, or anywhere: `model.onnx` (or `onnx/model.onnx`), `tokenizer.json`, and
-`config.json` with `id2label`, as such models are published. Nothing is fetched.
+The model is a folder, below the model directory or anywhere, as published: `model.onnx` (or `onnx/model.onnx`),
+`tokenizer.json`, and `config.json` with `id2label`. Nothing is fetched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DIGEST_CHARS = 12
 
 
 class OnnxNli(NamedTuple):
-    """A model in memory; `labels` are what its outputs mean, in their order."""
+    """A model in memory; `labels` are the verdicts of its outputs, in order."""
 
     label: str
     labels: tuple[Verdict, ...]
@@ -75,7 +75,7 @@ _HINT = "rag.claim_model is to be a model for natural language inference (NLI), 
 
 
 def _labels(folder: Path) -> tuple[Verdict, ...]:
-    """What the outputs mean, by `id2label`. Raises: ModelMissing, ModelCorrupt."""
+    """The verdicts of the outputs, by `id2label`. Raises: ModelMissing, ModelCorrupt."""
     try:
         named = json.loads((folder / "config.json").read_text(encoding="utf-8"))["id2label"]
         words = [str(named[str(at)]).casefold() for at in range(len(named))]

@@ -1,7 +1,7 @@
-"""Encoders that an Ollama server runs, over `/api/embed`: any embedding model that was pulled there.
+"""Encoders on an Ollama server, over `/api/embed`: any embedding model that was pulled there.
 
 The server cuts nothing (`truncate` is off): a text above the model's context is halved until it fits. A request that a
-busy or starting server refuses is repeated.
+busy or starting server refuses is retried.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kb.runtimes.ollama_http import OllamaServer, pulled_models, require_pulled
 if TYPE_CHECKING:
     from kb.embed.provider import Provider
 
-# Seconds before each further try of one request.
+# Seconds before each retry of a request.
 RETRIES_AFTER_SECONDS = (0.5, 2.0, 5.0)
 
 _DIGEST_CHARS = 12
@@ -29,7 +29,7 @@ _PROBE = "a"
 
 @dataclass(frozen=True, slots=True)
 class OllamaRows:
-    """The vectors that a model on the server makes; `waits` are the seconds before each further try."""
+    """Vectors from a model on the server; `waits` are the seconds before each retry."""
 
     model: EmbeddingModel
     server: OllamaServer
@@ -37,7 +37,7 @@ class OllamaRows:
     wait: Callable[[float], None] = sleep
 
     def __call__(self, texts: Sequence[str], role: Role) -> list[list[float]]:
-        """One vector a text, of the model's dimensions; a failure that may pass is tried again.
+        """One vector per text, of the model's dimensions; temporary failures are retried.
 
         Raises: PromptTooLong, ModelUnreachable, ModelNotPulled, ModelTimeout, StreamBroken.
         """
@@ -61,7 +61,7 @@ class OllamaRows:
 
 
 def ollama_model(provider: Provider, name: str) -> EmbeddingModel:
-    """The vector space of the server's model called `name`: the version has its digest; one text tells its dimensions.
+    """The vector space of the server's model called `name`; its version has the digest, one text gives its dimensions.
 
     Raises: ModelNotPulled, ModelUnreachable, ModelTimeout, StreamBroken.
     """
@@ -73,7 +73,7 @@ def ollama_model(provider: Provider, name: str) -> EmbeddingModel:
 
 
 def open_ollama_embedder(provider: Provider, name: str, waits: Sequence[float] = ()) -> RowEmbedder:
-    """The model called `name` on the server; `waits` are the seconds before each further try of one request.
+    """The model called `name` on the server; `waits` are the seconds before each retry of a request.
 
     Raises: as `ollama_model`.
     """
@@ -82,7 +82,7 @@ def open_ollama_embedder(provider: Provider, name: str, waits: Sequence[float] =
 
 
 def embeddings(server: OllamaServer, name: str, texts: Sequence[str]) -> list[list[float]]:
-    """One vector a text. Raises: PromptTooLong, ModelNotPulled, ModelUnreachable, ModelTimeout, StreamBroken."""
+    """One vector per text. Raises: PromptTooLong, ModelNotPulled, ModelUnreachable, ModelTimeout, StreamBroken."""
     answered = server.ask("/api/embed", {"model": name, "input": list(texts), "truncate": False}, name)
     rows: Any = answered.get("embeddings")
     if not _are_vectors(rows, len(texts)):
@@ -94,7 +94,7 @@ def embeddings(server: OllamaServer, name: str, texts: Sequence[str]) -> list[li
 
 
 def _may_pass(error: ModelUnreachable | StreamBroken) -> bool:
-    """Whether the next try may succeed: the server is starting or broke off, and has not said no."""
+    """Whether a retry may succeed: the server is starting or broke off, and has not refused."""
     return int(error.details.get("status", "500")) >= 500
 
 

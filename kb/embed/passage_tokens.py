@@ -1,7 +1,7 @@
-"""The tokens of a passage, small: averaged where they are alike, four bits a component; and what they score by.
+"""Compresses the tokens of a passage: pools similar ones, with four bits per component; and scores by them.
 
 Late interaction (ColBERT, Khattab and Zaharia 2020) over pooled tokens (Clavié et al. 2024): one row for eight tokens,
-the mean of a cluster by Ward's criterion. One row takes 194 bytes of 384 components.
+the mean of a cluster by Ward's criterion. A row of 384 components takes 194 bytes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 TOKENS_A_ROW = 8
 
-# Values of a component are -7 to 7 times the row's scale, kept from 1 to 15.
+# Values of a component are -7 to 7 times the row's scale, stored as 1 to 15.
 _LARGEST = 7
 _ZERO = 8
-# Of a row whose tokens cancel out.
+# The scale of a row whose tokens cancel out.
 _SMALLEST = 1e-3
-# Tokens clustered at once: the matrix of their pairs must stay small, also for a long passage.
+# The most tokens clustered at once: the matrix of their pairs must stay small, also for a long passage.
 _AT_ONCE = 512
 
 
@@ -48,7 +48,7 @@ def packed_tokens(states: Vectors) -> PassageTokens:
 
 
 def unpacked(kept: PassageTokens) -> Vectors:
-    """float32[count, components], L2 of about 1: the rows as they are kept, not normalised again."""
+    """float32[count, components], L2 of about 1: the stored rows, not normalised again."""
     at = kept.count * kept.components // 2
     packed = np.frombuffer(kept.tokens, np.uint8, at).reshape(kept.count, -1)
     scales = np.frombuffer(kept.tokens, "<f2", kept.count, at).astype(np.float32)
@@ -73,17 +73,17 @@ def row_labels(unit: Vectors) -> Labels:
 
 
 def _stretches(unit: Vectors) -> Iterator[Vectors]:
-    """The tokens in stretches that are clustered at once, none with less than a row's worth of tokens."""
+    """The tokens in runs to cluster at once, none with fewer tokens than a row's."""
     ends = [*range(_AT_ONCE, len(unit) - TOKENS_A_ROW + 1, _AT_ONCE), len(unit)]
     for start, end in zip([0, *ends], ends, strict=False):
         yield unit[start:end]
 
 
 def _ward(points: Vectors, wanted: int) -> Labels:
-    """intp[n] from 0: the cluster of each point, of so many by Ward's criterion, numbered as they come.
+    """intp[n] from 0: the cluster of each point, of `wanted` clusters by Ward's criterion, numbered by first point.
 
-    Pairs that are each other's nearest are merged all at once: the criterion is reducible, so that the tree is that of
-    one merge at a time (Murtagh 1983). Its lowest merges are the ones that count.
+    All mutual nearest neighbours are merged at once: the criterion is reducible, so the tree is the same as with one
+    merge at a time (Murtagh 1983). Only its lowest merges are used.
     """
     needed = len(points) - wanted
     parent = list(range(len(points)))
@@ -100,11 +100,11 @@ def _root(parent: list[int], at: int) -> int:
 
 
 def _merges(points: Vectors, needed: int) -> list[tuple[float, int, int]]:
-    """The merges of the tree, so many that the `needed` lowest are there: height, and a point of either cluster."""
+    """Merges of the tree, at least the `needed` lowest: height, and a point of either cluster."""
     merges: list[tuple[float, int, int]] = []
     sizes, members = np.ones(len(points), np.float32), np.arange(len(points))
     apart = np.maximum(1 - points @ points.T, 0)  # half the squared distance, as of two clusters of one point
-    apart = np.minimum(apart, apart.T)  # equal to the last bit: some pair is then each other's nearest
+    apart = np.minimum(apart, apart.T)  # symmetric to the last bit, so that some pair is mutually nearest
     np.fill_diagonal(apart, np.inf)
     while len(sizes) > 1:
         nearest = apart.argmin(axis=1)
@@ -134,8 +134,8 @@ def _merges(points: Vectors, needed: int) -> list[tuple[float, int, int]]:
 def _merged(
     apart: Vectors, first: Labels, second: Labels, heights: Vectors, sizes: Vectors, others: Vectors
 ) -> Vectors:
-    """float32[rows, pairs]: how far the clusters of the rows, `others` their sizes, are from those that pairs of the
-    columns become (Lance and Williams 1967)."""
+    """float32[rows, pairs]: the distances of the row clusters, of sizes `others`, from the merged column pairs (Lance
+    and Williams 1967)."""
     one, other, row = sizes[first], sizes[second], others[:, None]
     total = (one + row) * apart[:, first] + (other + row) * apart[:, second] - row * heights
     merged: Vectors = total / (one + other + row)

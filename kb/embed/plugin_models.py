@@ -1,4 +1,4 @@
-"""Encoders and rerankers of other packages; their results are checked: numbers, as many as were asked for."""
+"""Encoders and rerankers of other packages; their results are checked to be numbers, one per input."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _RERANKER_HINT = "set rerank.provider to reading, or tell its author"
 
 @dataclass(frozen=True, slots=True)
 class PluginRows:
-    """The vectors that a plugin makes; it cuts texts that are too long for it."""
+    """Vectors from a plugin, which cuts texts that are too long for it."""
 
     plugin: Plugin
     encoder: TextEmbedder
     dimensions: int
 
     def __call__(self, texts: Sequence[str], role: Role) -> list[list[float]]:
-        """One vector a text. Raises: PluginFailed."""
+        """One vector per text. Raises: PluginFailed."""
         import numpy as np
 
         with told_by(self.plugin, _EMBEDDER_HINT):
@@ -40,14 +40,14 @@ class PluginRows:
 
 @dataclass(frozen=True, slots=True)
 class PluginScorer:
-    """A reranker as kb asks a cross-encoder."""
+    """A reranker with the interface of a cross-encoder."""
 
     label: str
     _plugin: Plugin
     _reranker: PassageReranker
 
     def score(self, question: str, passages: Sequence[str]) -> list[float]:
-        """One number a passage. Raises: PluginFailed."""
+        """One number per passage. Raises: PluginFailed."""
         with told_by(self._plugin, _RERANKER_HINT):
             scores = [float(each) for each in self._reranker.score(question, list(passages))]
         if len(scores) != len(passages) or not all(map(isfinite, scores)):

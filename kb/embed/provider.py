@@ -1,7 +1,7 @@
-"""Which models there are beside the catalogue, who runs them, and how each reads a text: plain values.
+"""The models outside the catalogue, who runs them, and how each reads a text: plain values.
 
-What an encoder must read before a text, and how it pools, follows from its family, which its name tells
-(`data/families.tsv`), or is configured. A model of no family reads the text alone and pools as its file says.
+An encoder's prefix and pooling follow from its family, which is part of its name (`data/families.tsv`), or are
+configured. A model of no family reads the text alone and pools as its file says.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FAMILIES = Path(__file__).parent / "data" / "families.tsv"
 
 
 class TextForm(NamedTuple):
-    """How a text is given to an encoder. `pooling` empty: as the model's file says."""
+    """How an encoder reads a text. `pooling` empty: as the model's file says."""
 
     family: str = "plain"
     query_prefix: str = ""
@@ -45,13 +45,13 @@ class TextForm(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The family and a hash of all that is done: vectors with another label are not comparable. `e5-1a2b3c4d`."""
+        """The family and a hash of the whole form, `e5-1a2b3c4d`: vectors with another label are not comparable."""
         done = "\0".join((self.query_prefix, self.passage_prefix, self.pooling))
         return f"{self.family}-{crc32(done.encode()):08x}"
 
 
 def family_form(name: str) -> TextForm:
-    """The form of the family that a model's name tells."""
+    """The form of the family in a model's name."""
     plain = name.casefold().replace("_", "-")
     return next((form for sign, form in _families() if sign in plain), TextForm())
 

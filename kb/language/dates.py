@@ -1,7 +1,7 @@
-"""The days that a question speaks of: 어제, 지난주 금요일, 11월 12일, last week, in March, 3 days ago, 2026-11-12.
+"""Parses the days in a question: 어제, 지난주 금요일, 11월 12일, last week, in March, 3 days ago, 2026-11-12.
 
-Only what names days by itself is taken: `지난 회의` and `on Monday` depend on what was meant. A month or a day without
-its year is the last one that has begun. Weeks begin on Monday.
+Only unambiguous days are parsed: `지난 회의` and `on Monday` depend on context. A month or day without a year is the
+last one that has begun. Weeks begin on Monday.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CENTURIES = ("19", "20")
 
 
 def may_name_days(text: str) -> bool:
-    """False where nothing in the text can name a day, a week, a month or a year: most questions end here."""
+    """A quick check: False where nothing in the text, as in most questions, can name a day, week, month or year."""
     if any(sign in text for sign in rows(_SIGNS)["korean"]):
         return True
     written = (word.removesuffix("'s").strip(".,;:?!()\"'") for word in text.lower().split())
@@ -27,9 +27,9 @@ def may_name_days(text: str) -> bool:
 
 
 class TimeSpan(NamedTuple):
-    """The days a text speaks of, both included; `phrase` as it is written, `rest` the text without it.
+    """The first and last day named in a text; `phrase` is their wording, `rest` the text without it.
 
-    Where the text `is_whole` of them, the rest is the text.
+    `is_whole`: the text names nothing else, and `rest` is the whole text.
     """
 
     phrase: str
@@ -46,13 +46,13 @@ _LISTS = rows("time_words")
 
 
 def _counted(*kinds: str) -> dict[str, int]:
-    """The words of some kinds with what each counts."""
+    """The words of some kinds, each with its number."""
     listed = (row.rsplit(" ", 1) for kind in kinds for row in _LISTS[kind])
     return {word: int(number) for word, number in listed}
 
 
 def _any_of(kind: str) -> str:
-    """A pattern for the words of a kind, however their parts are spaced."""
+    """A pattern for the words of a kind, with any spacing between their parts."""
     return "|".join(_counted(kind)).replace(" ", r"\s+")
 
 
@@ -67,7 +67,7 @@ _DAYS_OFF = _counted("day", "day_korean")
 
 _LEAD = r"(?i)^(?:(?:in|on|from|of|during|for|the)\s+)+"
 
-# What may follow Korean words of time and belongs to them; then the word must be over.
+# Suffixes of Korean words of time, after which the word must end.
 _PARTICLE = r"(?:(?:에는|에서|에도|에|의|은|는|도|엔|자)?(?!\w))"
 _OPEN = r"(?P<open>\s?(?:이전에?|까지|이후에?|부터)(?!\w))"
 _KOREAN_END = rf"(?:{_OPEN}|{_PARTICLE})"
@@ -78,7 +78,7 @@ _YEAR = r"(?P<year>(?:19|20)\d{2})"
 
 
 def time_span(text: str, today: date) -> TimeSpan | None:
-    """The first days that a text speaks of, and the longest way to read them; None where it speaks of none."""
+    """The first days that a text names, by the longest match; None without any."""
     if not may_name_days(text):
         return None
     found = [
@@ -96,7 +96,7 @@ def time_span(text: str, today: date) -> TimeSpan | None:
 
 
 def _checked(days_of: Callable[[re.Match[str], date], _Days | None], match: re.Match[str], today: date) -> _Days | None:
-    """The days of a match; None where there are no such (2월 30일, the year 0)."""
+    """The days of a match; None where they do not exist (2월 30일, the year 0)."""
     try:
         return days_of(match, today)
     except (ValueError, OverflowError):
@@ -104,7 +104,7 @@ def _checked(days_of: Callable[[re.Match[str], date], _Days | None], match: re.M
 
 
 def _opened(match: re.Match[str], days: _Days) -> _Days:
-    """The days with all before or after them, where the text says since, until, 부터, 까지."""
+    """The days, extended to all before or after them where the text says since, until, 부터, 까지."""
     named = match.groupdict()
     side = (named.get("side") or named.get("open") or "").strip().lower()
     if side in ("since", "after") or side.startswith(("이후", "부터")):
@@ -115,7 +115,7 @@ def _opened(match: re.Match[str], days: _Days) -> _Days:
 
 
 def _without(text: str, match: re.Match[str]) -> str:
-    """The text without what names the days; nothing where nothing else is asked."""
+    """The text without the words for the days; empty where it has no other words."""
     rest = " ".join(f"{text[: match.start()]} {text[match.end() :]}".split())
     return rest if re.search(r"\w", rest) else ""
 
@@ -285,7 +285,7 @@ def _written_rules() -> Iterator[_Rule]:
         rf"{_BEFORE}(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?(?!\w)", _named_month
     )
     yield rule(rf"{_BEFORE}{_MONTH},?\s+(?:of\s+)?{_YEAR}(?!\w)", _named_month)
-    # Without a year a month's name must be led in, and "may" be written large: "last March", "in May", not "you may".
+    # Without a year, a month needs a word before it, and "May" a capital: "last March", "in May", not "you may".
     yield rule(
         rf"(?<!\w)(?:(?P<side>since|after|before|until|by)|in|from|during|last|of)\s+(?!(?-i:may\b)){_MONTH}(?!\w)",
         _named_month,

@@ -1,4 +1,4 @@
-"""The language of a text by a stated rule, for documents, chunks and queries; cheap enough for the cold search path.
+"""Detects the language of documents, chunks and queries by a fixed rule, cheap enough for the cold search path.
 
     Korean    at least a fifth of the letters are Hangul
     Japanese  at least a fifth are kana
@@ -38,7 +38,7 @@ _SCRIPTS = {
 
 @functools.cache
 def _letters_of(script: str) -> re.Pattern[str]:
-    """Runs of letters of a script. Compiled when a text is first judged: a millisecond that no question pays."""
+    """Matches runs of letters of a script. Compiled at the first text: questions need not wait a millisecond for it."""
     ranges = "".join(f"{low}-{high}" for low, high in _ranges(script))
     return re.compile(f"[{ranges}]+" if ranges else r"[^\W\d_]+")
 
@@ -73,7 +73,7 @@ def passage_language(text: str, document_language: str) -> str:
 
 
 def query_language(text: str) -> str:
-    """The language of a query, where a single Hangul, kana or Han letter tells; English otherwise."""
+    """The language of a query, by any Hangul, kana or Han letter; English without one."""
     if text.isascii():
         return "en"
     return next((script for script in ("ko", "ja", "zh") if _has_letter_of(script, text)), "en")
@@ -85,7 +85,7 @@ def _has_letter_of(script: str, text: str) -> bool:
 
 
 def _prose(text: str) -> str:
-    from kb.language.markup import without_markup  # a question has no use for its patterns
+    from kb.language.markup import without_markup  # a question need not load its patterns
 
     return without_markup(text[:SAMPLE_CHARS])
 
@@ -109,7 +109,7 @@ def _detect(prose: str) -> tuple[str, int]:
 
 
 def _is_running_english(prose: str) -> bool:
-    """Whether English sentences are there, however few: terms alone have no function words."""
+    """Whether a text contains English sentences, however few: terms alone have no function words."""
     latin = _letters_of("latin").findall(prose)
     return _count_function_words(latin) >= max(2, _FUNCTION_WORD_SHARE * len(latin))
 

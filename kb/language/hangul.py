@@ -1,12 +1,12 @@
-"""Hangul: the keys that write it, what they write in Latin layout, and the Latin words it writes by sound.
+"""Hangul: its keys, the Latin text of the same keys, and the Latin words that it transliterates.
 
 Two-set keyboard (KS X 5002): a syllable is typed as one key a consonant or vowel, compound ones as two (ㅘ = ㅗ ㅏ,
 ㄳ = ㄱ ㅅ). A slip of the hand is a slip among these keys.
 
-Whether a Hangul word writes a Latin one (쿠버네티스, kubernetes) takes two steps. `sound_keys` are the consonants of
-either, coarse enough to be equal wherever one may stand for the other: a key to look words up by. `transliterates`
-then reads the Latin word letter by letter in the ways that the orthography of loanwords (국립국어원, 외래어 표기법)
-and usage write each, and tells whether one of them is the Hangul word.
+A Latin word is matched to its Hangul transliteration (쿠버네티스, kubernetes) in two steps. `sound_keys` are the
+consonants of both, coarse enough to be equal for every possible pair: the key of a look-up. `transliterates` then
+writes the Latin word letter by letter in all ways of the loanword orthography (국립국어원, 외래어 표기법) and of usage,
+and reports whether one of them is the Hangul word.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COMPOUNDS = {
 }  # fmt: skip
 _JOINED = {parts: compound for compound, parts in _COMPOUNDS.items()}
 
-# What each key of a Korean keyboard writes; a key without a shifted jamo writes the same with shift.
+# The jamo of each key of a Korean keyboard; a key without a shifted jamo gives the same one with shift.
 _LATIN_KEYS = "qwertyuiopasdfghjklzxcvbnmQWERTOP"
 _HANGUL_KEYS = "ㅂㅈㄷㄱㅅㅛㅕㅑㅐㅔㅁㄴㅇㄹㅎㅗㅓㅏㅣㅋㅌㅊㅍㅠㅜㅡㅃㅉㄸㄲㅆㅒㅖ"
 _TO_LATIN = dict(zip(_HANGUL_KEYS, _LATIN_KEYS, strict=True))
@@ -44,7 +44,7 @@ _TO_HANGUL |= {key: jamo for jamo, key in _TO_LATIN.items()}
 
 
 def is_hangul(text: str) -> bool:
-    """Whether `text` is nothing but Hangul: syllables, and single jamo as an unfinished hand leaves them."""
+    """Whether `text` is only Hangul: syllables, and single jamo of unfinished typing."""
     return not text.isascii() and all("가" <= char <= "힣" or "ㄱ" <= char <= "ㅣ" for char in text)
 
 
@@ -102,7 +102,7 @@ def _final_at(keys: str, at: int) -> tuple[str, int]:
 
 
 def as_hangul(latin: str) -> str | None:
-    """What the keys of a Latin word write in Korean layout (`dkssud` → 안녕); None where that is not all syllables."""
+    """A Latin word retyped in Korean layout (`dkssud` → 안녕); None where that is not all syllables."""
     jamo = [_TO_HANGUL.get(char) for char in latin]
     if None in jamo:
         return None
@@ -111,7 +111,7 @@ def as_hangul(latin: str) -> str | None:
 
 
 def as_latin(hangul: str) -> str | None:
-    """What the keys of Hangul write in Latin layout (`애찯ㄱ` → docker); None where a character is no key."""
+    """Hangul retyped in Latin layout (`애찯ㄱ` → docker); None where a character has no key."""
     keys = [_TO_LATIN.get(char) for char in decompose(hangul)]
     return None if None in keys else "".join(key for key in keys if key).lower()
 
@@ -134,7 +134,7 @@ _SOFT = {"c": ("ㅅ", "ㅅㅡ"), "g": ("ㅈ",)}
 _LONGEST = 5
 _LATIN_VOWELS = "aeiouy"
 _LONG_LETTERS = 8
-# How far the vowels of a word may be from the usual way: its first way counts nothing, its second one, any other two.
+# How far the vowels of a word may be from the usual spelling: the first spelling counts 0, the second 1, others 2.
 # By the number of consonants; a word of two syllables may be a native one by chance.
 _MOST_OF_TWO_SYLLABLES = 1
 _MOST_BY_CONSONANTS = {2: 2, 3: 3, 4: 5}
@@ -143,7 +143,7 @@ _TOGETHER = frozenset("ai ay au aw oa oo ou ow ee ei ey ew".split())
 
 
 class _Heard(NamedTuple):
-    """How letters in a place of a word are heard: classes of sound, several where they are read in several ways."""
+    """The sound classes of letters in a place of a word; several where they can be read in several ways."""
 
     place: str
     ways: tuple[str, ...]
@@ -160,7 +160,7 @@ class _Heard(NamedTuple):
 
 @functools.cache
 def _heard_as() -> Mapping[str, tuple[_Heard, ...]]:
-    """How the consonants of Latin words are heard, by their letters."""
+    """The sound classes of the consonants of Latin words, by their letters."""
     found: dict[str, tuple[_Heard, ...]] = {}
     for written, place, listed in table("latin_sounds"):
         heard = _Heard(place, tuple(listed.replace("-", "").split(",")))
@@ -170,7 +170,7 @@ def _heard_as() -> Mapping[str, tuple[_Heard, ...]]:
 
 
 def _classes(word: str) -> Iterator[tuple[str, ...]]:
-    """The classes of sound of a Latin word's consonants, in their order."""
+    """The sound classes of a Latin word's consonants, in order."""
     known, at = _heard_as(), 0
     while at < len(word):
         for end in range(min(len(word), at + _MOST_TOGETHER), at, -1):
@@ -183,14 +183,14 @@ def _classes(word: str) -> Iterator[tuple[str, ...]]:
 
 @functools.cache
 def _readings_of() -> Mapping[str, tuple[str, ...]]:
-    """The ways to write each group of letters; read when two words are first compared, which few questions come to."""
+    """The ways to write each group of letters; loaded when two words are first compared, which few questions need."""
     entries = rows("hangul_spellings").items()
     return {key: ("",) if ways == "-" else tuple(ways.replace("-", "").split(",")) for key, (ways,) in entries}
 
 
 @functools.lru_cache(maxsize=20_000)
 def sound_keys(word: str) -> tuple[str, ...]:
-    """The consonants of a Hangul word, or those a Latin one (in lower case) is heard with; none for a short word."""
+    """The consonants of a Hangul word, or the sounds of a Latin word's (in lower case); none for a short word."""
     if is_hangul(word):
         keys = [_single(sounds(word).translate(_HANGUL_CLASSES))] if len(word) >= LEAST_SYLLABLES else []
     elif len(word) < LEAST_LATIN_LETTERS or not word.isascii():
@@ -201,7 +201,7 @@ def sound_keys(word: str) -> tuple[str, ...]:
 
 
 def word_sounds(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Words by their letters, each with what it sounds like."""
+    """Words by their letters, each with its sound keys."""
     return tuple(itertools.chain.from_iterable(map(_sounds_of_letters, words)))
 
 
@@ -225,9 +225,9 @@ def sounds(hangul: str) -> str:
 
 
 def transliterates(hangul: str, latin: str) -> int | None:
-    """How far the Hangul word is from the usual way of writing the Latin one (in lower case).
+    """How far the Hangul word is from the usual spelling of the Latin one (in lower case).
 
-    None where there is no way, or only too unusual a one, in which it writes the word.
+    None where it is no spelling of the word, or too unusual a one.
     """
     heard = sounds(hangul)
     cheapest: list[dict[int, int]] = [{0: 0}, *({} for _ in latin)]
@@ -247,7 +247,7 @@ def transliterates(hangul: str, latin: str) -> int | None:
 
 
 def _readings(latin: str, at: int, length: int) -> tuple[str, ...]:
-    """The ways that so many letters at a place are written together, the usual one first."""
+    """The ways to write `length` letters at a place, the usual one first."""
     known = _readings_of()
     letters, before, after = latin[at : at + length], latin[:at][-1:], latin[at + length :][:1]
     if not after and letters + "$" in known:

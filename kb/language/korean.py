@@ -1,7 +1,7 @@
-"""Korean morphemes: Kiwi when text is indexed, the index's own findings when a question is read.
+"""Korean morphemes: by Kiwi when text is indexed, by the index's units when a question is parsed.
 
-Kiwi takes two seconds to load, which one search must not pay. So ingest stores every written unit that Kiwi found
-(`korean_units`: the surface, its content morphemes, its count), and a question is cut the same way by them: along the
+Kiwi takes two seconds to load, too long for one search. So ingest stores every written unit that Kiwi found
+(`korean_units`: the surface, its content morphemes, its count), and a question is cut into these units: along the
 cheapest path through its syllables, where a known unit costs the negative logarithm of its frequency (a unigram model,
 as in Kudo 2018, "Subword Regularization", §3.2).
 """
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 ANALYSIS_VERSION = "units-v3"
 
 # Nouns, numerals, pronouns, foreign words, numbers, Chinese characters, verb and adjective stems, roots,
-# determiners, adverbs and affixes: what a question shares with its answer. Particles and endings are left out.
+# determiners, adverbs and affixes: the morphemes that a question shares with its answer, without particles and endings.
 CONTENT_TAGS = frozenset(
     ["NNG", "NNP", "NNB", "NR", "NP", "SL", "SN", "SH", "VV", "VA", "XR", "MM", "MAG", "XPN", "XSN"]
 )
 
-# Costs of the cut: a unit the index has never seen, and each of its syllables beyond the first.
+# Costs of the cut: a unit that is not in the index, and each of its syllables beyond the first.
 _UNKNOWN_COST = 16.0
 _UNKNOWN_SYLLABLE_COST = 4.0
 _LONGEST_WORD_CHARS = 40
 
-# Particles and endings every index behaves as if it had seen, so often each: a small index has met too few.
+# The count of each particle and ending that every index is given: a small index has too few.
 _FUNCTION_WORD_COUNT = 20
 
 
@@ -52,10 +52,10 @@ _NO_WORD = r"[\W_]+"
 
 
 class KoreanText(NamedTuple):
-    """What Kiwi found in one text: its content morphemes in order, and how often each written unit occurred.
+    """Kiwi's analysis of one text: its content morphemes in order, and how often each written unit occurred.
 
-    `names` are words that no morpheme stands for, without the particle behind them, each once: letters and digits that
-    Hangul touches (`E03` of E03은, `192.168.0.20`), and what is written as one word (`에러코드` of 에러코드를, `T맵`).
+    `names` are words without a single morpheme, without the particle after them, each once: letters and digits next to
+    Hangul (`E03` of E03은, `192.168.0.20`), and compounds written as one word (`에러코드` of 에러코드를, `T맵`).
     """
 
     morphemes: tuple[str, ...]
@@ -64,13 +64,13 @@ class KoreanText(NamedTuple):
 
     @property
     def indexed(self) -> str:
-        """The text as the lexical index holds it beside its words."""
+        """The text that the lexical index stores beside its words."""
         return " ".join((*self.morphemes, *self.names))
 
 
 @functools.cache
 def hangul() -> re.Pattern[str]:
-    """One or more Hangul syllables; compiled when first asked for, since it takes longer than an English question."""
+    """Matches Hangul syllables; compiled at its first use, since that takes longer than an English question."""
     return re.compile("[가-힣]+")
 
 
@@ -81,7 +81,7 @@ def has_hangul(text: str) -> bool:
 
 @functools.cache
 def analysis_version() -> str:
-    """The label of how morphemes are made: the analyser with its version, and kb's own rules."""
+    """The version of the analysis: the analyser with its version, and kb's own rules."""
     from importlib.metadata import version
 
     return f"kiwi-{version('kiwipiepy')}-{ANALYSIS_VERSION}"
@@ -91,8 +91,8 @@ def analysis_version() -> str:
 def _kiwi() -> Kiwi:
     from kiwipiepy import Kiwi
 
-    # Its dictionary of names of several words (films, books, people) takes 190 MB and as long to load as the rest;
-    # words are indexed one by one, and no question finds more by it.
+    # Its dictionary of multi-word names (films, books, people) takes 190 MB and as long to load as the rest; words are
+    # indexed one by one, and no question finds more with it.
     return Kiwi(load_multi_dict=False)
 
 
@@ -107,7 +107,7 @@ def tagged(text: str) -> list[tuple[str, str, int]]:
 
 
 def analyse(texts: Sequence[str]) -> Iterator[KoreanText]:
-    """What Kiwi finds in each text, in order and as it goes; several texts at once use all cores."""
+    """Kiwi's analysis of each text, in order, as a stream; several texts at once use all cores."""
     for text, tokens in zip(texts, _kiwi().tokenize(iter(texts)), strict=True):
         yield _korean_text(text, [(token.form, token.tag, token.start, token.len) for token in tokens])
 
@@ -115,7 +115,7 @@ def analyse(texts: Sequence[str]) -> Iterator[KoreanText]:
 def _korean_text(text: str, tokens: Iterable[tuple[str, str, int, int]]) -> KoreanText:
     """Kiwi's tokens as content morphemes and written units.
 
-    Tokens that share a syllable (도와 = 돕 + 아) are one unit: what a reader sees is its surface.
+    Tokens that share a syllable (도와 = 돕 + 아) are one unit; its surface is the written text.
     """
     morphemes: list[str] = []
     units: Counter[tuple[str, str]] = Counter()
@@ -145,7 +145,7 @@ def _korean_text(text: str, tokens: Iterable[tuple[str, str, int, int]]) -> Kore
 
 
 def _names(text: str, bare_ends: Mapping[int, int], morphemes: str) -> Iterator[str]:
-    """The names in a text; `bare_ends` says where a word that ends at a place does so without its particle."""
+    """The names in a text; `bare_ends`: the end of a word → its end without the particle."""
     found: dict[str, None] = {}
     for word in re.finditer(_WITH_HANGUL, text):
         start, end = word.span()
@@ -168,7 +168,7 @@ def _count_unit(units: Counter[tuple[str, str]], surface: str, content: Sequence
 
 
 class KnownUnit(NamedTuple):
-    """One row of `korean_units`: a written unit, the morphemes it stood for (separated by spaces), how often."""
+    """One row of `korean_units`: a written unit, its morphemes (separated by spaces), its count."""
 
     surface: str
     morphemes: str
@@ -176,14 +176,14 @@ class KnownUnit(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """One piece of a cut word: the content morphemes it stands for, or the piece itself when it is unknown."""
+    """One piece of a cut word: its content morphemes, or the piece itself when it is unknown."""
 
     morphemes: tuple[str, ...]
     known: bool
 
 
 def substrings(words: Iterable[str]) -> list[str]:
-    """Every substring of the words, sorted: what a cut needs to know of the index."""
+    """Every substring of the words, sorted: the units that a cut looks up."""
     return sorted(
         {
             word[start:end]

@@ -1,6 +1,6 @@
-"""Lists of words and patterns of a language: files of `data/`, a line `kind<tab>text` each, read when first asked for.
+"""Loads lists of words and patterns: files of `data/` with lines `kind<tab>text`, cached at the first use.
 
-A kind may have several lines. Lines that begin with `#` say what the file holds.
+A kind may have several lines. Lines that begin with `#` describe the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def rows(name: str) -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def words(name: str, kind: str) -> frozenset[str]:
-    """The words of a kind, which white space separates."""
+    """The words of a kind, separated by white space."""
     return frozenset(" ".join(rows(name)[kind]).split())
 
 
@@ -46,9 +46,9 @@ def _whole(name: str, text: str) -> str:
 
 
 def english_stopwords() -> frozenset[str]:
-    """Words of an English question that say nothing of its subject, in lower case.
+    """Words of an English question without content, in lower case.
 
-    They are left out of a question as long as another word remains; so are those of `korean_stopwords`.
+    A question is searched without them as long as another word remains; likewise for `korean_stopwords`.
     """
     return words("stopwords", "english")
 

@@ -1,9 +1,9 @@
-"""Markup in a note's text, which is no word of any language: targets of links, embeds, block ids, callouts, tags.
+"""Removes markup from a note's text: targets of links, embeds, block ids, callouts, tags.
 
-Four functions take it out. `without_markup` keeps the words that a reader sees, to tell the language of a text. The
-others put spaces in its place, so that a range of the result is a range of the text:
+`without_markup` keeps the words that a reader sees, to detect the language of a text. Three functions replace markup by
+spaces, so that a range of the result is a range of the text:
 
-    without_components   lines of nothing but what MDX and Svelte add (components, `import`, `export`, `{#if …}`)
+    without_components   lines of only MDX and Svelte syntax (components, `import`, `export`, `{#if …}`)
     without_tags         the same anywhere in a line, and tags and comments
     masked               the same, and embeds, block ids, callout marks, and lines of nothing but links
 
@@ -27,7 +27,7 @@ _BLOCK_ID = r"(?:(?<=\s)|^)\^[A-Za-z0-9-]+[ \t]*$"
 _CALLOUT = r"(?<=>)[ \t]*\[![^\[\]\n]+\][+-]?"
 _MATH = r"\$\$.*?\$\$"
 
-# What ends where its brackets do: a component, a tag with a value in braces, a statement that exports something.
+# Markup that ends at its closing bracket: a component, a tag with a value in braces, an export statement.
 _OPENS = (
     r"(?P<component>(?<!\w)<(?:[A-Z][\w.]*(?=[\s/>])|[a-z][\w-]*(?=\s[^<>{}\n]*=\{)))"
     r"|(?P<export>^export[ \t]+(?:default[ \t]+)?(?=(?:const|let|var)[ \t]+(?:[\w$]+[ \t]*[=:;]|[\[{])"
@@ -59,7 +59,7 @@ _HAS_TAG = re.compile(r"<[a-zA-Z/!>]|\{[#:/@]|%%|^(?:im|ex)port\b", re.MULTILINE
 
 
 def without_markup(text: str) -> str:
-    """The words of `text` that are said in its language: no code, no markup, no line of nothing but links."""
+    """The words of `text` in its language: no code, no markup, no lines of only links."""
     if not _HAS_MARK.search(text) and "`" not in text and "$$" not in text:
         return text
     bare = _CODE.sub(" ", masked(text))
@@ -68,7 +68,7 @@ def without_markup(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """`text` with spaces for tags, embeds, block ids, callouts and lines of nothing but links; as long as `text`."""
+    """`text` with spaces for tags, embeds, block ids, callouts and lines of only links; of the same length."""
     if not _HAS_MARK.search(text):
         return text
     standing = _STANDING.sub(lambda mark: mark[0] if mark["code"] else _blank(mark[0]), without_tags(text))
@@ -76,14 +76,14 @@ def masked(text: str) -> str:
 
 
 def without_tags(text: str) -> str:
-    """`text` with spaces in the place of tags, components, statements and comments; as long as `text`."""
+    """`text` with spaces for tags, components, statements and comments; of the same length."""
     if not _HAS_TAG.search(text):
         return text
     return "".join(_blank(part) if is_unread else part for part, is_unread in _parts(text))
 
 
 def without_components(text: str) -> str:
-    """`text` with spaces in the lines of nothing but components, statements and logic; as long as `text`."""
+    """`text` with spaces for lines of only components, statements and logic; of the same length."""
     if not _HAS_TAG.search(text):
         return text
     parts = (_blank(part) if is_unread and _is_added(part) else part for part, is_unread in _parts(text))
@@ -92,12 +92,12 @@ def without_components(text: str) -> str:
 
 
 def _is_added(part: str) -> bool:
-    """Whether markup is of MDX or Svelte, not of HTML: named with a capital, a statement, or with values in braces."""
+    """Whether markup is MDX or Svelte, not HTML: a capitalised name, a statement, or values in braces."""
     return bool(_ADDED.match(part)) or (part.startswith("<") and "={" in part)
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in pieces, each with whether it is markup that nobody reads."""
+    """The pieces of the text, each with whether it is invisible markup."""
     unread = Unread(text)
     at = 0
     while mark := _TAGS.search(text, at):
@@ -111,7 +111,7 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
 class Unread:
     """Finds where in one text components, tags, statements and comments end.
 
-    Where the end of one was sought in vain none is sought again: any text takes time linear in its length.
+    After a failed search for an end, no further search of that kind is made, so that the time is linear in the text.
     """
 
     __slots__ = ("_sought", "_text")
@@ -121,7 +121,7 @@ class Unread:
         self._sought = 0
 
     def line_end(self, start: int) -> int | None:
-        """The end of the line on which what begins at `start` ends; None where anything else is on these lines."""
+        """The end of the line on which the markup at `start` ends; None where these lines contain anything else."""
         at = start
         while mark := _UNREAD_HERE.match(self._text, at):
             end = self.end(mark)
@@ -135,7 +135,7 @@ class Unread:
         return None
 
     def end(self, mark: re.Match[str]) -> int | None:
-        """Where it ends what begins with a match; None where it does not."""
+        """Where the markup that begins with `mark` ends; None where it does not end."""
         if mark["component"] is None and mark["export"] is None:
             return mark.end()
         if mark.start() < self._sought:
@@ -156,12 +156,12 @@ class Unread:
 
 
 def has_words(line: str) -> bool:
-    """Whether a line says anything beside links, their targets and tags."""
+    """Whether a line has words beside links, their targets and tags."""
     return bool(_WORD.search(_HASHTAG.sub("", _LINK.sub("", _WIKILINK.sub("", line)))))
 
 
 def _lines_with_words(text: str) -> list[str]:
-    """The lines of `text`, those of nothing but links blank; code stays as it is."""
+    """The lines of `text`, with lines of only links blank; code stays."""
     lines: list[str] = []
     fence = ""
     for line in text.splitlines(keepends=True):
@@ -177,7 +177,7 @@ def _lines_with_words(text: str) -> list[str]:
 
 
 def _past_marker(line: str) -> str:
-    """`line` without what makes it an item of a list or a heading."""
+    """`line` without its list or heading mark."""
     return re.sub(r"^[ \t>]*(?:(?:[-*+•·]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?", "", line)
 
 

@@ -1,4 +1,4 @@
-"""Names that are no sentences, as the words they are made of: names of files and their dates, names in source code."""
+"""Splits names into words: names of files and their dates, names in source code."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import PurePosixPath
 
 from kb.language.lists import rows
 
-# A year, month and day with or without marks between them, as folders too; the time of day that a note's number has
-# behind them (202603091530) is passed over.
+# A year, month and day with or without separators, as folders too; a time of day after them in a note's number
+# (202603091530) is skipped.
 _DATE = re.compile(
     r"(?<!\d)((?:19|20)\d{2})"
     r"(?:(\d{2})(\d{2})(?:\d{4}(?:\d{2})?)?|\s?[-._/년 ]\s?(\d{1,2})\s?[-._/월 ]\s?(\d{1,2}))(?!\d)"
@@ -21,10 +21,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 @functools.lru_cache(maxsize=64)  # an ingest asks a few times for each document
 def name_words(workspace_path: str, title: str) -> tuple[str, ...]:
-    """What the file's name and its folders add to the words of its title, the name first.
+    """The words of the file's name and folders to add to its title's, the name first.
 
-    A name counts although it is the title itself. Names that only repeat a title written in the text (the slug of a
-    headline) and names without a letter (`0123`, unless that is a date) add nothing.
+    A name that is the title itself is added. Names that only repeat a title in the text (the slug of a headline) and
+    names without a letter (`0123`, unless it is a date) are not.
     """
     path = PurePosixPath(workspace_path)
     said = _words(title)
@@ -59,14 +59,14 @@ def name_timestamp(workspace_path: str) -> str | None:
 
 
 def _date_words(written: date) -> Iterator[str]:
-    """A date as it may be asked for: by digits, in Korean, in English."""
+    """A date as people may type it: in digits, in Korean, in English."""
     yield written.isoformat()
     yield f"{written.year}년 {written.month}월 {written.day}일"
     yield f"{rows('calendar')['month'][0].split()[written.month - 1].title()} {written.day}"
 
 
 def _words(name: str) -> set[str]:
-    """The words of a name, folded; numbers left out, which often only order files."""
+    """The folded words of a name, without numbers, which often only order files."""
     return {word.casefold() for word in _WORD.findall(name) if not word.isdigit()}
 
 
@@ -86,7 +86,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def dotted(name: str) -> str:
-    """A qualified name, however it is written, with dots alone: `pkg.(*Foo).Bar`, `ns::Foo::bar`, `src/foo.Foo`."""
+    """A qualified name in any notation, with only dots: `pkg.(*Foo).Bar`, `ns::Foo::bar`, `src/foo.Foo`."""
     return re.sub(r"::|->|[#/]", ".", re.sub(r"\(\*?|\)", "", name)).strip(".")
 
 
@@ -96,17 +96,17 @@ def singular(word: str) -> str:
 
 
 def squashed(name: str) -> str:
-    """A name without the marks between its words, in lower case: the same for every way of writing it."""
+    """A name without separators, in lower case: the same for every way of writing it."""
     return re.sub(r"[\W_]+", "", name).lower()
 
 
 def is_identifier_like(name: str) -> bool:
-    """Whether a word is written as only names in code are: `a_b`, `aB`, `a.b`, `a::b`."""
+    """Whether a word is written like a name in code: `a_b`, `aB`, `a.b`, `a::b`."""
     return "_" in name.strip("_") or bool(_INNER_CAPITAL.search(name)) or bool(re.search(r"::|->|\w\.\w", name))
 
 
 def spellings(names: Iterable[str]) -> Iterator[str]:
-    """Each name whole, without its marks, and in words: what it is searched by."""
+    """The searchable forms of each name: whole, without separators, and in words."""
     for name in names:
         yield name
         parts = parts_of(name)
@@ -116,6 +116,6 @@ def spellings(names: Iterable[str]) -> Iterator[str]:
 
 
 def inner_words(text: str) -> str:
-    """The words inside the camelCase names of a text, which a tokenizer takes for one word each; each name once."""
+    """The words inside the camelCase names of a text, which a tokenizer would not split; each name once."""
     names = filter(_INNER_CAPITAL.search, dict.fromkeys(_SIMPLE.findall(text)))
     return " ".join(" ".join(parts_of(name)) for name in names)

@@ -1,10 +1,9 @@
-"""Where a text holds a quotation: the one search for it, with one definition of what counts as the same.
+"""Finds a quotation in a text: the only such search, with one definition of equality.
 
-Places are ranges of the text as it was given, however it was folded to be searched. A quotation is looked for
-`verbatim`, where a line is told from it or a change of it matters: letter for letter, however letters are composed. It
-is looked for by its `words` where somebody else wrote it down, a model or the author of a golden set: letter case and
-white space aside. The words of a question are no quotation, they end otherwise in a text: `retrieve/snippet.py` finds
-them, by their stems.
+Places are ranges of the original text, however it is folded for the search. The folding `verbatim` compares letter for
+letter, after NFC, where lines are counted or a change matters. The folding `words` ignores letter case and white space,
+for quotations written by a model or the author of a golden set. The words of a question are no quotation, and have
+other endings in a text: `retrieve/snippet.py` finds them by their stems.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ _PIECE = re.compile(r"\s+|\S+")  # pieces are folded one by one: nothing is comp
 
 
 def folded(text: str, folding: Folding) -> str:
-    """`text` as it is compared: in NFC; of `words` in one letter case, with one space for each run of white space."""
+    """`text` as it is compared: in NFC; for `words` also in one letter case, with one space per run of white space."""
     text = stored_text(text)
     return text if folding == "verbatim" else _WHITE.sub(" ", text.casefold())
 
 
 def occurs(quote: str, text: str, folding: Folding) -> bool:
-    """Whether a text holds a quotation. Every text holds one of nothing."""
+    """Whether a text contains a quotation. Every text contains an empty one."""
     return _sought(quote, folding) in folded(text, folding)
 
 
 def occurrences(quote: str, text: str, folding: Folding) -> Iterator[Range]:
-    """Where a text holds a quotation, in order; two may overlap. A quotation of nothing is nowhere."""
+    """The places of a quotation in a text, in order; two may overlap. An empty quotation has none."""
     sought, held = _sought(quote, folding), folded(text, folding)
     start = held.find(sought) if sought else -1
     origins = None if start < 0 or held == text else _Origins(text, folding)
@@ -51,7 +50,7 @@ def _sought(quote: str, folding: Folding) -> str:
 
 
 class _Origins:
-    """Where the characters of a folded text came from: it is cut into pieces, and a piece only where that is asked."""
+    """Maps the characters of a folded text to the original: by pieces first, and inside a piece only on demand."""
 
     def __init__(self, text: str, folding: Folding) -> None:
         self._folding = folding
@@ -60,17 +59,17 @@ class _Origins:
         self._folded_starts = list(accumulate((len(folded(each, folding)) for each in self._pieces), initial=0))
 
     def start(self, at: int) -> int:
-        """Where the character begins that became the folded one at `at`."""
+        """The start of the original character of the folded one at `at`."""
         return self._before(bisect_right(self._folded_starts, at) - 1, at)[0]
 
     def end(self, at: int) -> int:
-        """Where the character ends that became the folded one before `at`."""
+        """The end of the original character of the folded one before `at`."""
         piece = bisect_right(self._folded_starts, at - 1) - 1
         place, is_whole = self._before(piece, at)
         return place if is_whole else place + 1
 
     def _before(self, piece: int, at: int) -> tuple[int, bool]:
-        """How far the text goes of which no more came than `at` folded characters, and whether that is all of them."""
+        """The longest prefix of a piece that folds to at most `at` characters, and whether it folds to exactly `at`."""
         text, wanted = self._pieces[piece], at - self._folded_starts[piece]
         taken = bisect_right(range(len(text) + 1), wanted, key=lambda end: len(folded(text[:end], self._folding))) - 1
         return self._starts[piece] + taken, len(folded(text[:taken], self._folding)) == wanted

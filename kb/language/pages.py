@@ -1,6 +1,6 @@
-"""Text of pages and of pixels: words and paragraphs that line ends cut in two, and pages that only list other pages.
+"""Text of pages and of pixels: joins words and paragraphs cut by line ends, and detects pages that list other pages.
 
-Tables of contents, indexes and lists of figures hold the words of a question and answer none.
+Tables of contents, indexes and lists of figures contain the words of a question but answer none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from kb.records import NamedTuple
 
-# A hyphen of any kind at a line's end, and the rest of the word with what closes behind it.
+# A hyphen of any kind at a line's end, and the rest of the word with closing punctuation.
 _HYPHENATED = re.compile(
     r"(?P<word>[^\W\d_]+(?:-[^\W\d_]+)*)(?P<mark>[-\u2010\u00ad])[ \t]*\n[ \t]*"
     r"(?P<rest>[^\W\d_]+(?:[-'’][^\W\d_]+)*[.,;:!?…)\]\"”’»]*)(?:[ \t]*\n|[ \t]+|$)"
@@ -27,9 +27,9 @@ _LEAST_SPACED = 0.3
 
 
 def whole_words(text: str) -> str:
-    """The text with words whole that were hyphenated at a line's end; lines stay, the later one shorter.
+    """The text with words joined that were hyphenated at a line's end; lines stay, the later one shorter.
 
-    A hyphen before a capital, a digit or a Korean letter belongs to the name it is in.
+    A hyphen before a capital, a digit or a Korean letter is part of a name.
     """
     if "\n" not in text or not any(mark in text for mark in _MARKS):
         return text
@@ -40,9 +40,9 @@ def whole_words(text: str) -> str:
 
 
 def whole_across(parts: Sequence[str]) -> list[str]:
-    """Lines or columns of lines, one after another, with words whole that one ends in and the next goes on with.
+    """Consecutive lines or columns of lines, with words joined that are cut between two of them.
 
-    As many as were given; one that was no more than the rest of a word is empty.
+    The number of texts stays; one that was only the rest of a word is empty.
     """
     whole = list(parts)
     for at in range(len(whole) - 2, -1, -1):
@@ -59,7 +59,7 @@ def whole_across(parts: Sequence[str]) -> list[str]:
 
 
 def joined_lines(text: str) -> str:
-    """The text with each paragraph on one line; items of lists and rows of tables keep lines of their own."""
+    """The text with each paragraph on one line; items of lists and rows of tables keep separate lines."""
     joined: list[str] = []
     for line in text.split("\n"):
         goes_on = bool(joined) and joined[-1].strip() and line.strip() and not joined[-1].endswith("|")
@@ -71,7 +71,7 @@ def joined_lines(text: str) -> str:
 
 
 def ends_inside_words(blocks: Iterable[str]) -> bool:
-    """Whether lines end in a space where words do, so that a line of Hangul without one ends inside a word."""
+    """Whether lines that end with a word end in a space, so that a Hangul line without one ends inside a word."""
     ends = spaces = 0
     for text in blocks:
         ends += text.count("\n")
@@ -80,7 +80,7 @@ def ends_inside_words(blocks: Iterable[str]) -> bool:
 
 
 def joined_hangul(text: str) -> str:
-    """The text with words of Hangul whole that a line's end without a space cut."""
+    """The text with Hangul words joined that were cut by a line end without a space."""
     return _BROKEN_HANGUL.sub("", text)
 
 
@@ -96,7 +96,7 @@ def _joined(match: re.Match[str]) -> str:
 
 # --- pages that list other pages --------------------------------------------------------------------------------------
 
-# A row of dots and a page; without dots, a line that ends in one, or that is one.
+# A row of dots and a page; without dots, a line that ends in a page, or is one.
 _DOTS_AND_PAGE = re.compile(r"[.·․‧…](?:[ \t]?[.·․‧…]){2,}\s*(\d{1,4}|[ivxlc]{1,6})\b(?:, ?\d{1,4})*")
 _PAGE_AT_END = re.compile(r"(?:^|[ \t,])(\d{1,4})$")
 _HEADING = re.compile(
@@ -109,7 +109,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _LEAST_ENTRIES = 4
 _LARGEST_PAGE = 2_000
 
-# So many entries follow each other, by page as in contents or by letter as in an index; so many letters are in entries.
+# The least share of entries in order, by page as in contents or by letter as in an index; of letters in entries.
 _IN_ORDER = 0.7
 _IN_ENTRIES = 0.6
 
@@ -122,7 +122,7 @@ class _Entry(NamedTuple):
 
 
 def lists_pages(text: str) -> bool:
-    """Whether most of a passage is a list of labels and their pages; prices are in no order of their numbers."""
+    """Whether most of a passage is a list of labels and pages in order; prices, say, are not in order."""
     if _are_entries(text, _with_dots(text)):
         return True
     return _HEADING.search(text[:_HEAD_CHARS]) is not None and _are_entries(text, _without_dots(text))

@@ -1,8 +1,8 @@
-"""A passage's text → the ranges of its sentences, the smallest things an answer quotes.
+"""Finds the ranges of sentences, the smallest units that an answer quotes, in a passage's text.
 
 Paragraphs, list items and quotations are read as prose; a table row or a piece of a code block is one sentence.
-Headings, rulers, embeds, tags and lines of nothing but links are left out. Nothing is changed: a sentence is a range,
-and its text is the passage's.
+Headings, rulers, embeds, tags and lines of only links are left out. A sentence is a range of the passage's unchanged
+text.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kb.language.lists import words
 from kb.language.markup import masked
 from kb.records import NamedTuple
 
-# A quoted piece of a code block is at most so many lines; a blank line ends one too.
+# The most lines of a quoted piece of a code block; a blank line ends one too.
 _CODE_LINES = 8
-# How far ahead a bracket may close for the full stops inside it to end nothing.
+# How far ahead a bracket may close; a full stop inside it ends no sentence.
 _BRACKET_CHARS = 300
 
-# What a line begins with: quotation marks of e-mail and Markdown, then what makes it more than a line of a paragraph.
+# The beginning of a line: quotation marks of e-mail and Markdown, then the mark of a list item or other block.
 _LINE = re.compile(
     r"(?:[ \t]*>)*[ \t]*(?:"
     r"(?P<fence>`{3,}|~{3,})"
@@ -36,7 +36,7 @@ _UNDERLINE = re.compile(r"[ \t]*(?:=+|-+|~{3,}|\^{3,})[ \t]*$")
 _TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*$")
 _WORD = re.compile(r"[^\W_]")
 
-# What may end a sentence, with the quotes, brackets and reference marks that close around it: before white space
+# Sentence ends, with the quotes, brackets and reference marks that close around them: before white space
 # (3.14 and kb.toml are no ends), or after a Korean ending with no space left behind it, or a full-width stop.
 _END = re.compile(
     r"[.!?…]+[\"'”’»)\]*_]*(?:\[\^?\d+\])*(?=\s|$)|(?<=[다요까죠])[.?!](?:\[\^?\d+\])*(?=[가-힣])|[。！？]+[」』”’）]*"
@@ -59,7 +59,7 @@ def sentences(passage: Passage) -> tuple[Sentence, ...]:
 
 
 def sentence_ranges(text: str, cited_at: Collection[int] = ()) -> Iterator[Range]:
-    """The [start, end) of each sentence of a note's text, in order and apart from each other.
+    """The [start, end) of each sentence of a note's text, in order and without overlap.
 
     `cited_at` are the places at which a generated text cites something: a full stop beside one ends a sentence, in
     whatever letter case the next begins.
@@ -73,7 +73,7 @@ def sentence_ranges(text: str, cited_at: Collection[int] = ()) -> Iterator[Range
 
 
 def _code_ranges(text: str) -> Iterator[Range]:
-    """The [start, end) of pieces of source code, as those of a fenced block: at most so many lines, no blank one."""
+    """The [start, end) of pieces of source code, as in a fenced block: limited in lines, without blank ones."""
     piece: Range | None = None
     count = at = 0
     for line in text.split("\n"):
@@ -109,7 +109,7 @@ class _Line(NamedTuple):
 
 
 def _segments(text: str) -> Iterator[tuple[Range, bool]]:
-    """Ranges that no sentence crosses, each with whether it is prose, to be cut further."""
+    """Ranges that no sentence crosses, each with whether it is prose to cut further."""
     paragraph: list[_Line] = []
     code: list[_Line] = []
     fence = ""
@@ -173,10 +173,10 @@ def _fence(text: str, line: _Line) -> str:
 
 
 def _starts_a_paragraph(text: str, paragraph: list[_Line], line: _Line) -> bool:
-    """Whether a line does not go on with the paragraph's last one.
+    """Whether a line does not continue the paragraph's last one.
 
-    A line of text was begun on purpose where its first word would have fitted behind the line before, within the
-    paragraph's widest line; otherwise it was only wrapped.
+    A line break is deliberate where the line's first word would have fitted on the line before, within the
+    paragraph's widest line; otherwise the text was only wrapped.
     """
     last = paragraph[-1]
     if line.kind != "text" or line.depth > last.depth or text.endswith(("  ", "\\"), last.start, last.end):
@@ -205,7 +205,7 @@ def _cut(text: str, start: int, end: int, cited_at: Collection[int]) -> Iterator
 def _ends(text: str, mark: re.Match[str], start: int, end: int, is_cited: bool) -> bool:
     """Whether a mark ends the sentence that began at `start`, in prose that goes on to `end`.
 
-    Korean has no capitals: a sentence behind one that ends in Hangul may begin with a name like `npm`.
+    Korean has no capitals: after a sentence that ends in Hangul, the next may begin with a name like `npm`.
     """
     following = _NEXT_WORD.match(text, mark.end(), end)
     word = following[1] if following else ""

@@ -1,6 +1,6 @@
 """The step `caption`: an image's bytes → its description by a vision model on an Ollama server, as `caption.json`.
 
-Off unless it is asked for: a model's words are not in the file, and they cost seconds a picture.
+Off by default: a model's words are not in the file, and a caption takes seconds.
 """
 
 from __future__ import annotations

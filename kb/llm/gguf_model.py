@@ -1,7 +1,7 @@
-"""A GGUF file that writes text in this process, loaded at the first token that is counted or made.
+"""Generates text from a GGUF file in this process; the model loads when its first token is counted or generated.
 
-A prompt is the file's own chat template with the messages put in as plain text. Each text starts from an empty cache:
-the same request gives the same tokens, whatever was asked before.
+A prompt is the file's own chat template with the messages inserted as plain text. Each text starts from an empty
+cache, so that the same request gives the same tokens, whatever came before.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LlamaLimits:
-    """What a model may take: context (prompt and answer), cores (0 = the physical ones), time for one text."""
+    """Limits of a model: context (prompt and answer), cores (0 = the physical ones), time for one text."""
 
     context_tokens: int
     threads: int
@@ -41,7 +41,7 @@ class LlamaLimits:
 
 
 class LlamaCppModel:
-    """The model in one GGUF file. It writes one text at a time."""
+    """The model in one GGUF file. It generates one text at a time."""
 
     def __init__(self, gguf: Path, name: str, limits: LlamaLimits) -> None:
         self._gguf = gguf
@@ -58,7 +58,7 @@ class LlamaCppModel:
 
     @property
     def context_tokens(self) -> int:
-        """The lower of what was configured and what the model was made for; nothing is loaded. Raises: ModelError."""
+        """The lower of the configured and the trained context; loads nothing. Raises: ModelError."""
         if self._context_tokens is None:
             self._context_tokens = min(self._limits.context_tokens, read_gguf(self._gguf).context_tokens)
         return self._context_tokens
@@ -72,7 +72,7 @@ class LlamaCppModel:
         return len(self._loaded().prompt_tokens(messages))
 
     def stream(self, request: GenerateRequest) -> TokenStream:
-        """The text as it is made, then one `Done`; closing the stream stops the model.
+        """The text as it is generated, then one `Done`; closing the stream stops the model.
 
         Raises: ModelMissing, ModelCorrupt, PromptTooLong, ModelTimeout, StreamBroken.
         """
@@ -122,7 +122,7 @@ class LlamaCppModel:
         if self._runtime is None:
             from kb.runtimes.gguf import load_gguf
 
-            # As many threads as there are physical cores: they wait for each other busily, and one too many costs time.
+            # One thread per physical core: threads spin while they wait, so an extra one slows all.
             threads = self._limits.threads or max(1, (os.cpu_count() or 1) // 2)
             self._runtime = load_gguf(self._gguf, self.context_tokens, threads)
         return self._runtime

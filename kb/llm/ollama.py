@@ -1,6 +1,6 @@
-"""A model that an Ollama server runs, over its HTTP API: `/api/chat` for text, `/api/show` for the context length.
+"""A model on an Ollama server, over its HTTP API: `/api/chat` for text, `/api/show` for the context length.
 
-`truncate` and `shift` are off, so that a prompt too long is an error and not an answer to half the passages; the
+`truncate` and `shift` are off, so that a prompt that is too long is an error, not an answer to half the passages. The
 penalty on repetition is off, because it alters quotations.
 """
 
@@ -31,7 +31,7 @@ _LINES_BESIDE_TOKENS = 16
 
 
 class OllamaModel:
-    """A model by the name under which the server has it. `context_limit` is what prompt and answer may take at most."""
+    """A model by its name on the server. `context_limit`: the most tokens of prompt and answer together."""
 
     def __init__(self, server: OllamaServer, model: str, context_limit: int) -> None:
         self._server = server
@@ -47,22 +47,22 @@ class OllamaModel:
 
     @property
     def context_tokens(self) -> int:
-        """The lower of what was configured and what the model was made for. Raises: ModelError."""
+        """The lower of the configured and the trained context. Raises: ModelError."""
         if self._context_tokens is None:
             shown = self._server.ask("/api/show", {"model": self._name}, self._name)
             self._context_tokens = min(self._context_limit, trained_context_tokens(shown) or self._context_limit)
         return self._context_tokens
 
     def count_tokens(self, text: str) -> int:
-        """An estimate, raised in proportion when an answer showed that the model counts more."""
+        """An estimate, scaled up once an answer showed that the model counts more."""
         return round(estimated_tokens(text) * self._correction)
 
     def count_prompt_tokens(self, messages: Sequence[Message]) -> int:
-        """An estimate for a whole prompt, raised likewise."""
+        """An estimate for a whole prompt, scaled in the same way."""
         return round(estimated_prompt_tokens(messages) * self._correction)
 
     def stream(self, request: GenerateRequest) -> TokenStream:
-        """The text as it is made, then one `Done`; closing the stream hangs up, and the server stops."""
+        """The text as it is generated, then one `Done`; closing the stream disconnects, and the server stops."""
         start = perf_counter()
         stops = StopStrings(request.stop)
         lines = self._server.lines(
@@ -83,7 +83,7 @@ class OllamaModel:
                 if ends and (rest := stops.rest()):
                     yield TokenChunk(rest)
                 if ends or stops.reached or tokens >= request.max_tokens + _LINES_BESIDE_TOKENS:
-                    # A server that heeds neither the stop strings nor the length is hung up on.
+                    # Disconnects from a server that ignores the stop strings and the length.
                     reason: FinishReason = "stop" if stops.reached else _finish_reason(line)
                     yield Done(reason, self._usage(request, line, tokens, start))
                     return
@@ -116,7 +116,7 @@ class OllamaModel:
         estimated = estimated_prompt_tokens(request.messages)
         counted = last.get("prompt_eval_count")
         if isinstance(counted, int) and counted > 0:
-            # Never lowered: a server that remembers the beginning of a prompt counts only the rest.
+            # Never lowered: a server that cached the beginning of a prompt counts only the rest.
             self._correction = max(self._correction, counted / estimated)
         else:
             counted = round(estimated * self._correction)
@@ -126,7 +126,7 @@ class OllamaModel:
 
 
 def trained_context_tokens(shown: dict[str, Any]) -> int | None:
-    """The context length in the answer of `/api/show`; None when there is none in it."""
+    """The context length in the reply of `/api/show`; None without one."""
     info = shown.get("model_info")
     if not isinstance(info, dict):
         return None
@@ -141,7 +141,7 @@ def _content(line: dict[str, Any]) -> str:
     content = message.get("content", "") if isinstance(message, dict) else None
     if not isinstance(content, str):
         raise StreamBroken("the server sent a line without text", "see that models.llm.endpoint is an Ollama server")
-    return content.encode("utf-8", "replace").decode("utf-8")  # JSON can spell half a surrogate pair; UTF-8 cannot
+    return content.encode("utf-8", "replace").decode("utf-8")  # JSON can contain half a surrogate pair; UTF-8 cannot
 
 
 def _finish_reason(last: dict[str, Any]) -> FinishReason:

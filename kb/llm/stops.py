@@ -1,4 +1,4 @@
-"""Ends a text at a stop string, wherever its pieces were cut: between the model and whoever reads along."""
+"""Ends a stream at a stop string, however the text was cut into pieces."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 
 class StopStrings:
-    """Takes pieces of a text and gives them on up to the first stop string.
+    """Passes on pieces of a text up to the first stop string.
 
-    The end of what came so far is held back while it may be the beginning of one.
+    The end of the text so far is held back while it may be the beginning of a stop string.
     """
 
     def __init__(self, stops: Sequence[str]) -> None:
@@ -17,7 +17,7 @@ class StopStrings:
         self.reached = False
 
     def take(self, piece: str) -> str:
-        """What may be given on now that `piece` came; sets `reached` at a stop string."""
+        """Takes the next piece; returns the text to pass on, and sets `reached` at a stop string."""
         text = self._held + piece
         found = [at for stop in self._stops if (at := text.find(stop)) >= 0]
         if found:
@@ -29,13 +29,13 @@ class StopStrings:
         return text[: len(text) - kept]
 
     def rest(self) -> str:
-        """What was held back, once the text has ended without a stop string."""
+        """The held-back text, once the text has ended without a stop string."""
         held, self._held = self._held, ""
         return held
 
 
 def _overlap(text: str, stop: str) -> int:
-    """The length of the longest end of `text` that begins `stop`."""
+    """The length of the longest suffix of `text` that is a prefix of `stop`."""
     for length in range(min(len(stop) - 1, len(text)), 0, -1):
         if text.endswith(stop[:length]):
             return length

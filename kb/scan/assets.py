@@ -1,6 +1,6 @@
-"""Content-addressed copies of the source files, `assets/<aa>/<asset_id>`: what was indexed can be shown again.
+"""Content-addressed copies of the source files, `assets/<aa>/<asset_id>`, to show the indexed content later.
 
-The last step of a file's scan. The same bytes are kept once, whatever their names.
+Equal bytes are stored once, whatever their names.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class AssetStorage(NamedTuple):
 def store_asset(
     data: bytes, asset_id: AssetId, *, asset_dir: Path, source_path: str, copy_threshold_bytes: int
 ) -> AssetStorage:
-    """Where `data` is kept: written below `asset_dir` up to the threshold, `source_path` above it.
+    """Stores `data` below `asset_dir`; above the threshold, refers to `source_path` instead. Returns the place.
 
-    The copy appears whole or not at all, also when the process dies (written aside, then renamed). One that is
-    there with the right size is left alone.
+    The copy appears whole or not at all, also when the process dies (written aside, then renamed). An existing copy of
+    the right size stays.
 
     Raises: DiskFull, StoreReadOnly; StoreError for any other failure to write.
     """
@@ -50,9 +50,9 @@ def store_asset(
 
 
 def restore_asset(storage_path: str, checksum: str, source_path: str, asset_dir: Path) -> None:
-    """Makes a lost copy again where its source still has the same bytes."""
+    """Restores a lost copy if its source still has the same bytes."""
     path = Path(storage_path)
-    if asset_dir not in path.parents:  # of a data directory that was moved
+    if asset_dir not in path.parents:  # the data directory was moved
         return
     with contextlib.suppress(OSError):
         data = Path(source_path).read_bytes()
@@ -61,9 +61,9 @@ def restore_asset(storage_path: str, checksum: str, source_path: str, asset_dir:
 
 
 def unreferenced_assets(asset_dir: Path, referenced: AbstractSet[str]) -> Iterator[Path]:
-    """The copies whose asset id is not in `referenced`, and what an interrupted write left behind, in order.
+    """The copies whose asset id is not in `referenced`, and leftovers of interrupted writes, in order.
 
-    Only for the holder of the writer lock: another process's copy in the making looks like a leftover.
+    Only for the holder of the writer lock: another process's unfinished copy looks like a leftover.
     """
     for shard in sorted(asset_dir.glob("[0-9a-f]" * _SHARD_CHARS)):
         yield from (path for path in sorted(shard.iterdir()) if path.name not in referenced)
@@ -75,7 +75,7 @@ def asset_path(asset_dir: Path, asset_id: AssetId) -> Path:
 
 
 def has_size(path: Path | str, byte_len: int) -> bool:
-    """Whether a copy is there and has all its bytes."""
+    """Whether a copy exists and has all its bytes."""
     try:
         return os.stat(path).st_size == byte_len
     except FileNotFoundError:
@@ -92,13 +92,13 @@ def _write_aside_and_rename(path: Path, data: bytes) -> None:
                 written += file.write(memoryview(data)[written:])
         os.replace(temporary, path)
     except OSError:
-        with contextlib.suppress(OSError):  # a leftover is found again by `unreferenced_assets`
+        with contextlib.suppress(OSError):  # `unreferenced_assets` finds the leftover
             os.unlink(temporary)
         raise
 
 
 def _created(path: str) -> int:
-    """A new file for writing, its folder made where it is not there."""
+    """Creates a file for writing, and its folder if needed."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     try:
         return os.open(path, flags, 0o600)

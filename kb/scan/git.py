@@ -1,7 +1,7 @@
-"""The repository around a folder, read from its `.git` without running git.
+"""Reads the repository around a folder from its `.git`, without running git.
 
 A `.git` is a folder, or in worktrees and submodules a file that names one; a worktree's folder names in `commondir` the
-one where the branches are. What is damaged or of a kind not known here makes a fault, and what could be read stays.
+folder of the branches. Damaged or unknown data is a fault; the rest is still returned.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HEADS = "refs/heads/"
 
 
 class FoundRepository(NamedTuple):
-    """What is known of a repository, and what could not be read of it."""
+    """A repository, and the fault in its data, if any."""
 
     repository: Repository
     fault: str | None = None
@@ -51,7 +51,7 @@ def read_repository(top: str) -> FoundRepository:
 
 
 def commit_at(top: str) -> str | None:
-    """The commit that the checkout at `top` is at, in hex; None where there is none or it cannot be read."""
+    """The current commit of the checkout at `top`, in hex; None without one or where it cannot be read."""
     try:
         return _head(*_folders(top))[1]
     except (OSError, ValueError):
@@ -78,7 +78,7 @@ def _git_dir(top: str) -> str:
 
 
 def _common_dir(git_dir: str) -> str:
-    """Where branches and configuration are: of a worktree the repository's, else `git_dir` itself."""
+    """The folder of branches and configuration: the repository's for a worktree, else `git_dir` itself."""
     try:
         named = _read(os.path.join(git_dir, "commondir")).strip()
     except FileNotFoundError:
@@ -122,7 +122,7 @@ def _packed(common: str, ref: str) -> str | None:
 
 
 def _name(common: str, folder: str) -> str:
-    """What the repository is called: by the address of its origin, else by its folder."""
+    """The repository's name, from its origin's address, else from its folder."""
     try:
         found = _REMOTE_URL.search(_read(os.path.join(common, "config")))
     except FileNotFoundError:
@@ -133,7 +133,7 @@ def _name(common: str, folder: str) -> str:
 
 
 def _read(path: str) -> str:
-    """The text of a small file. Raises: OSError; ValueError for what is no file, or too large."""
+    """The text of a small file. Raises: OSError; ValueError where it is no regular file, or too large."""
     with open(path, "rb") as file:
         data = file.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:

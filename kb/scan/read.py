@@ -1,4 +1,4 @@
-"""Reads a file's bytes, whole and only if they held still, and says what is wrong with a file or its name."""
+"""Reads a file's bytes if they do not change meanwhile, and explains errors of files and names."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def read_bytes(path: str, *, max_bytes: int, limit: str = "indexing.max_file_mb"
     """The content of the regular file at `path`, links followed; `limit` is the key that sets `max_bytes`.
 
     A file written to less than two seconds ago may be written to again within the same tick of the file system's
-    clock, without a change of size: size and time would then call the new content known. As git does with such
-    "racy" files, no time is kept for it (`mtime_ns` is 0), so that the next scan hashes it again.
+    clock, without a change of size: the new content would then look unchanged. As with git's "racy" files, no time is
+    stored for it (`mtime_ns` is 0), so that the next scan hashes it again.
 
     Raises: FileVanished, FileUnreadable, FileNotRegular, FileTooLarge; FileChanged if its size or time changed
     during the reading, twice in a row.
@@ -60,7 +60,7 @@ def read_bytes(path: str, *, max_bytes: int, limit: str = "indexing.max_file_mb"
 
 
 def file_error(path: str, error: OSError) -> FileError:
-    """What the system's `error` about the file or folder at `path` means to the user."""
+    """The system's `error` on the file or folder at `path`, as an error for the user."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return FileVanished(
             f"{shown(path)} is not there any more", "if it was moved or deleted, the next ingest follows; nothing to do"
@@ -69,7 +69,7 @@ def file_error(path: str, error: OSError) -> FileError:
         return FileUnreadable(
             f"no permission to read {shown(path)}", "allow it (chmod u+r, on a folder u+rx), or list it in .kbignore"
         )
-    if isinstance(error, IsADirectoryError) or error.errno in (errno.ENXIO, errno.EOPNOTSUPP):  # a socket, opened
+    if isinstance(error, IsADirectoryError) or error.errno in (errno.ENXIO, errno.EOPNOTSUPP):  # an opened socket
         return not_regular(path)
     reason = error.strerror or type(error).__name__
     hint = _HINTS.get(error.errno or 0, "check the disk or the link, or list it in .kbignore")
@@ -83,7 +83,7 @@ _HINTS = {
 
 
 def not_regular(path: str) -> FileNotRegular:
-    """The error about a folder, FIFO, socket or device at `path`, where a file was looked for."""
+    """The error for a folder, FIFO, socket or device at `path` instead of a file."""
     return FileNotRegular(
         f"{shown(path)} is not a regular file",
         "a folder, FIFO, socket or device has no content of its own to index; list it in .kbignore",
@@ -96,7 +96,7 @@ def shown(path: str) -> str:
 
 
 def twins_among(names: AbstractSet[str]) -> set[str]:
-    """Those `names` whose NFC spelling belongs to another of them, which keeps it."""
+    """The `names` whose NFC form is that of another name, which is indexed instead."""
     respelled = sorted(n for n in names if not n.isascii() and not unicodedata.is_normalized("NFC", n))
     if not respelled:
         return set()
@@ -111,7 +111,7 @@ def twins_among(names: AbstractSet[str]) -> set[str]:
 
 
 def name_error(name: str, twins: AbstractSet[str]) -> FileError | None:
-    """Why the file called `name` cannot be told apart or spelled; None if it can."""
+    """Why the file called `name` cannot be indexed: its name is ambiguous or not UTF-8; None if it can."""
     if shown(name) != name:
         return PathNotUnicode(f"the name {shown(name)} is not UTF-8", "rename it, e.g. with `convmv`")
     if name in twins:
@@ -120,7 +120,7 @@ def name_error(name: str, twins: AbstractSet[str]) -> FileError | None:
 
 
 def stat_error(entry: os.DirEntry[str], error: OSError) -> FileError:
-    """Why the file behind an entry of a folder cannot be looked at."""
+    """The error for a folder entry whose file cannot be examined."""
     if isinstance(error, FileNotFoundError) and os.path.islink(entry.path):
         return FileVanished(
             f"the link {shown(entry.path)} leads nowhere", "repair or delete it, or list it in .kbignore"
@@ -140,7 +140,7 @@ def _read_once(path: str, max_bytes: int, limit: str) -> FileBytes | None:
                 f"split it, list it in .kbignore, or raise {limit}",
             )
         started_ns = time.time_ns()
-        data = file.read(before.st_size + 1)  # one more: growth shows without reading an endless file
+        data = file.read(before.st_size + 1)  # one byte more shows growth without reading an endless file
         after = os.fstat(file.fileno())
     if (after.st_size, after.st_mtime_ns) != (len(data), before.st_mtime_ns):
         return None
@@ -149,5 +149,5 @@ def _read_once(path: str, max_bytes: int, limit: str) -> FileBytes | None:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """A descriptor; opening a FIFO that nobody writes to would otherwise wait for ever."""
+    """A descriptor, opened without blocking: a FIFO that nobody writes to would wait for ever."""
     return os.open(path, flags | os.O_NONBLOCK)

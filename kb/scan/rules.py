@@ -1,16 +1,16 @@
-"""Which files and folders a walk leaves out or takes, and which source said so. Patterns are in gitignore syntax.
+"""Which files and folders a walk leaves out or takes, and by which source. Patterns are in gitignore syntax.
 
-Left out by three sources:
+Three sources leave files out:
 
-- `.gitignore` and `.kbignore` in any folder: the deepest folder with a matching line decides, in it the last
-  matching line, `.kbignore` after `.gitignore`; `!` takes a match back.
+- `.gitignore` and `.kbignore` in any folder: the deepest folder with a matching line decides, and in it the last
+  matching line, `.kbignore` after `.gitignore`; `!` cancels a match.
 - `workspace.exclude` of the configuration, relative to the root. It adds to the files above: no `!` in a file
   brings back what the configuration leaves out.
-- The built-in list, lowest: a `!` line in a `.kbignore`, and nothing else, brings an entry back.
+- The built-in list, lowest: only a `!` line in a `.kbignore` brings an entry back.
 
-The walk asks about every folder before it enters, so a file under an ignored folder is never asked about and
-cannot be brought back, as in git. Names and patterns are compared in NFC. Source files are also left out that
-`.gitattributes` calls generated or vendored. `workspace.include` says which files are asked for.
+The walk checks every folder before it enters, so a file under an ignored folder is never checked and cannot be brought
+back, as in git. Names and patterns are compared in NFC. Source files that `.gitattributes` calls generated or vendored
+are left out too. `workspace.include` selects the files to index.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ IgnoreSource = Literal["gitignore", "kbignore", "builtin", "config"]
 AttributeSource = Literal["generated", "vendored"]
 
 IGNORE_FILES: dict[str, IgnoreSource] = {".gitignore": "gitignore", ".kbignore": "kbignore"}
-"""The ignore files of one folder, in the order in which their lines count."""
+"""The ignore files of one folder, in the order of their lines."""
 
 ATTRIBUTES_FILE = ".gitattributes"
 
@@ -52,21 +52,21 @@ BUILTIN_PATTERNS = (
     "._*",  # macOS resource forks: binary, with the name and extension of the file they belong to
     ".#*",  # Emacs locks: dangling links named like the file being edited
 )
-"""What no knowledge base wants: version control, dependencies, caches, build output, editors' own files."""
+"""Files that no knowledge base needs: version control, dependencies, caches, build output, editors' own files."""
 
 TEXT = MediaType("code/text")
 
 _ATTRIBUTES: dict[str, AttributeSource] = {"linguist-generated": "generated", "linguist-vendored": "vendored"}
 _MAX_IGNORE_FILE_BYTES = 10_000_000
 _SHEBANG = re.compile(rb"#![^\n]*?\b(python|bash|sh|zsh|dash|ksh|node|deno|bun)[\d.]*\b")
-# A program, and what a file for it is usually called.
+# A program, and the usual extension of its files.
 _EXTENSIONS = {b"python": "py", b"node": "js", b"deno": "ts", b"bun": "ts"}
 _HEAD_BYTES = 200
 _NAMES_FILES = re.compile(r"[\w\u0080-\uffff]")
 
 
 def parse_rules(text: str, source: IgnoreSource) -> list[Pattern]:
-    """The patterns of an ignore file's `text`, in order; comments, blank and malformed lines have none, as in git."""
+    """The patterns of an ignore file's `text`, in order; skips comments, blank and malformed lines, as git does."""
     rules: list[Pattern] = []
     for line in text.removeprefix("\ufeff").split("\n"):
         with suppress(MalformedPattern):
@@ -92,7 +92,7 @@ class Level:
         self._directories = list(_matchers(last_first))
 
     def last_match(self, path: str, name: str, is_directory: bool) -> Pattern | None:
-        """The rule that decides about the entry called `name` at the workspace path `path`, if any does."""
+        """The deciding rule for the entry called `name` at the workspace path `path`, if any."""
         found = None
         for in_names, regex, rules in self._directories if is_directory else self._files:
             match = regex.fullmatch(name) if in_names else regex.fullmatch(path, self._skip_chars)
@@ -106,7 +106,7 @@ class Level:
 def _matchers(
     last_first: list[tuple[int, Pattern]],
 ) -> Iterator[tuple[bool, re.Pattern[str], list[tuple[int, Pattern]]]]:
-    """Up to two matchers: one expression an alternative a rule, the last rule first, so that it wins."""
+    """Up to two matchers, each one expression with an alternative per rule, the last rule first so that it wins."""
     for in_names in (True, False):
         numbered = [(position, rule) for position, rule in last_first if rule.in_names is in_names]
         if numbered:
@@ -115,7 +115,7 @@ def _matchers(
 
 
 class IgnoreRules:
-    """Everything that decides about the entries of one folder. Folders without ignore files share their parent's."""
+    """All rules for the entries of one folder. Folders without ignore files share their parent's."""
 
     __slots__ = ("_builtin", "_config", "_levels")
 
@@ -126,7 +126,7 @@ class IgnoreRules:
 
     @classmethod
     def at_root(cls, exclude: Sequence[str]) -> IgnoreRules:
-        """The rules that hold before any ignore file is read.
+        """The rules before any ignore file is read.
 
         Raises: ConfigError naming a pattern of `exclude` that is malformed.
         """
@@ -139,11 +139,11 @@ class IgnoreRules:
         return cls(Level(rules_of(BUILTIN_PATTERNS, "builtin")), Level(configured))
 
     def below(self, rules: Sequence[Pattern], folder: str) -> IgnoreRules:
-        """These rules and, before them, those of the ignore files in `folder`."""
+        """These rules, preceded by those of the ignore files in `folder`."""
         return IgnoreRules(self._builtin, self._config, (Level(rules, folder), *self._levels))
 
     def source_ignoring(self, path: str, name: str, is_directory: bool) -> str | None:
-        """Which source leaves out the entry called `name` at the workspace path `path`; None if it is wanted."""
+        """The source that leaves out the entry called `name` at the workspace path `path`; None if it is taken."""
         rule = None
         for level in self._levels:
             rule = level.last_match(path, name, is_directory)
@@ -160,7 +160,7 @@ class IgnoreRules:
 
 
 class Attributes:
-    """What the `.gitattributes` of a folder and of those above it say; the deepest matching line decides, as in git."""
+    """The `.gitattributes` of a folder and of those above it; the deepest matching line decides, as in git."""
 
     __slots__ = ("_levels",)
 
@@ -178,7 +178,7 @@ class Attributes:
         return Attributes((level, *self._levels))
 
     def reason(self, path: str, name: str) -> AttributeSource | None:
-        """As what the file called `name` at the workspace path `path` is left out; None where it is not."""
+        """The attribute that leaves out the file called `name` at the workspace path `path`; None without one."""
         for source in _ATTRIBUTES.values() if self._levels else ():
             found = (
                 level[source].last_match(path, name, is_directory=False) for level in self._levels if source in level
@@ -190,7 +190,7 @@ class Attributes:
 
 
 def _attribute_lines(text: str) -> Iterator[tuple[AttributeSource, Pattern]]:
-    """The patterns with what they set; one that takes an attribute back is negated. Macros say nothing here."""
+    """The patterns with their attributes; one that unsets an attribute is negated. Macros are ignored."""
     for line in text.removeprefix("\ufeff").splitlines():
         spelled, settings = _pattern_and_settings(line.strip())
         for attribute, source in _ATTRIBUTES.items():
@@ -213,9 +213,9 @@ def _pattern_and_settings(line: str) -> tuple[str, Sequence[str]]:
 
 
 class Folder(NamedTuple):
-    """A folder on the way: its real path; its workspace path and a slash, empty for the root; the rules around it.
+    """A visited folder: its real path; its workspace path and a slash, empty for the root; its rules.
 
-    `attributes` are those that `.gitattributes` give its files.
+    `attributes`: the `.gitattributes` for its files.
     """
 
     source: str
@@ -226,7 +226,7 @@ class Folder(NamedTuple):
 
 
 def with_own_rules(folder: Folder, names: AbstractSet[str]) -> tuple[list[tuple[WorkspacePath, FileError]], Folder]:
-    """`folder` with the rules of the ignore files among its `names`, and those files that could not be read."""
+    """The unreadable ignore files among a folder's `names`, and `folder` with the rules of the others."""
     failures: list[tuple[WorkspacePath, FileError]] = []
     rules: list[Pattern] = []
     for name in (*IGNORE_FILES, ATTRIBUTES_FILE):
@@ -253,9 +253,9 @@ def ignore_files_in(source: str) -> set[str]:
 
 
 class Included:
-    """Which files `workspace.include` asks for: a file is in if the last pattern that matches it has no `!`.
+    """The files that `workspace.include` selects: a file is selected if the last pattern that matches it has no `!`.
 
-    A pattern that matches a folder takes in everything below it.
+    A pattern that matches a folder selects everything below it.
     """
 
     def __init__(self, patterns: Sequence[str], kinds: Kinds = KINDS) -> None:
@@ -270,19 +270,18 @@ class Included:
         self.kinds = kinds
 
     def matches(self, path: str) -> bool:
-        """Whether the file at the workspace path `path` is asked for; `IMG_1.JPG` is by `*.jpg` too."""
+        """Whether the file at the workspace path `path` is selected; `*.jpg` selects `IMG_1.JPG` too."""
         stem, dot, extension = path.rpartition(".")
         if not dot or extension.islower() or "/" in extension:
             return self._patterns.matches(path)
         return self._patterns.matches(path, f"{stem}{dot}{extension.lower()}")
 
     def text_type(self, folder: str, name: str, source: str, *, is_executable: Callable[[], bool]) -> MediaType | None:
-        """The media type of the file called `name` at `source`, whose name says none; `folder` is a workspace path and
-        a slash.
+        """The media type of the file called `name` at `source`, if the name gives none; `folder` is a workspace path
+        and a slash.
 
-        One that a pattern of `workspace.include` names by more than its folder is text. A file that can be run, without
-        an extension, is what its first line says, where source files of that kind are asked for. Hidden files are
-        neither.
+        A file that a pattern of `workspace.include` matches by more than its folder is text. An executable file without
+        an extension has the type in its first line, if source files of that type are selected. Hidden files have none.
         """
         if name.startswith("."):
             return None
@@ -303,5 +302,5 @@ class Included:
 
 
 def _names_files(pattern: str) -> bool:
-    """Whether the last part of a pattern says more than that something is there: `*.txt`, not `notes/**`."""
+    """Whether the last part of a pattern is more than a wildcard: `*.txt`, not `notes/**`."""
     return bool(_NAMES_FILES.search(pattern.rstrip().rpartition("/")[2]))

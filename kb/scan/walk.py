@@ -1,7 +1,7 @@
-"""The files of a workspace that are to be indexed, one event at a time: where the way of the data begins.
+"""Walks a workspace and yields an event for each file to index: the first step of an ingest.
 
-A generator, so that memory does not grow with the number of files. It reads names, sizes and times, and of the
-contents only those of `.gitignore` and `.kbignore`.
+It is a generator, so that memory does not grow with the number of files. It reads names, sizes and times, and only the
+contents of `.gitignore` and `.kbignore`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from kb.scan.rules import Folder, IgnoreRules, Included, ignore_files_in, with_o
 
 
 class SkippedFile(NamedTuple):
-    """A file kb could index, or a folder with all that is in it, left out by a rule."""
+    """A file that kb could index, or a whole folder, left out by a rule."""
 
     workspace_path: WorkspacePath
     reason: str
 
 
 class OutsideLink(NamedTuple):
-    """A link that leads to `target`, a real path outside the workspace; what is there is indexed if `followed`."""
+    """A link to `target`, a real path outside the workspace, which is indexed if `followed`."""
 
     workspace_path: WorkspacePath
     target: str
@@ -40,7 +40,7 @@ class OutsideLink(NamedTuple):
 
 
 class FailedFile(NamedTuple):
-    """A file that cannot be indexed, or a folder that cannot be listed: then nothing is known of what is below it.
+    """A file that cannot be indexed, or a folder that cannot be listed, whose content is then unknown.
 
     Bytes of the name that are not UTF-8 are `\\xNN` in `workspace_path`.
     """
@@ -50,10 +50,10 @@ class FailedFile(NamedTuple):
 
 
 class ScanTotals(NamedTuple):
-    """What the walk passed over without an event: files of no known media type, and files no `include` asks for.
+    """Files without an event: those of no known media type, and those that no `include` selects.
 
-    `unsupported` counts the former by `extension_of`; those that a rule leaves out, or that lie where nothing is asked
-    for, are not among them.
+    `unsupported` counts the former by `extension_of`, without those that a rule leaves out or in folders where nothing
+    is selected.
     """
 
     unsupported: Mapping[str, int]
@@ -77,8 +77,8 @@ def walk(
     `include` and `exclude` are gitignore patterns relative to `root`. `scope` narrows the walk to one file or
     folder, a path relative to `root`; the rules of the folders above it hold all the same.
 
-    Symbolic links are followed, those that lead out of `root` only with `follow_outside`. What a link leads to is taken
-    once: at its own place if the walk gets there without links, else where the first link leads to it.
+    Symbolic links are followed, those that lead out of `root` only with `follow_outside`. The target of a link is taken
+    once: at its own path if the walk gets there without links, else at the first link to it.
 
     Raises, at once: FileVanished, FileUnreadable or PathNotUnicode if there is no such folder `root` or nothing
     at `scope`; UsageError if `scope` leads out of `root`; ConfigError for a malformed `include` or `exclude`.
@@ -125,17 +125,17 @@ def _is_executable(entry: os.DirEntry[str]) -> bool:
 
 
 class _Walk:
-    """One walk: the counts of what it passed over, and what its links have led to so far."""
+    """One walk: the counts of files without an event, and the targets of links so far."""
 
     def __init__(
         self, root: str, root_stat: os.stat_result, included: Included, rules: IgnoreRules, follow_outside: bool
     ) -> None:
         self._root = Folder(root, "", rules, behind_link=False)
         self._follow_outside = follow_outside
-        self._led_out: list[OutsideLink] = []  # followed, and not yet told
+        self._led_out: list[OutsideLink] = []  # followed, not yet yielded
         self._included = included
         self._unsupported: Counter[str] = Counter()
-        self._is_asked_for: dict[str, bool] = {}  # whether files in a folder are, by its workspace path
+        self._is_asked_for: dict[str, bool] = {}  # whether its files are selected, by a folder's workspace path
         self._not_included = 0
         # Device and inode of what was reached through links; the root, lest a link to above it starts over.
         self._behind_links = {(root_stat.st_dev, root_stat.st_ino)}
@@ -168,7 +168,7 @@ class _Walk:
         yield ScanTotals(self._unsupported, self._not_included)
 
     def _entries(self, folder: Folder, only: str | None) -> Iterator[ScanEvent | Folder]:
-        """The events of one folder's entries and the folders to enter next; `only` names the one that is wanted."""
+        """The events of one folder's entries and the folders to enter next; `only` names the one entry to visit."""
         try:
             with os.scandir(folder.source) as listing:
                 entries = sorted(listing, key=attrgetter("name"))
@@ -188,7 +188,7 @@ class _Walk:
                 yield event
 
     def _entry(self, entry: os.DirEntry[str], folder: Folder, twins: AbstractSet[str]) -> ScanEvent | Folder | None:
-        """What becomes of one entry of `folder`; None if nothing."""
+        """The event or folder of one entry of `folder`; None without one."""
         name = entry.name
         problem = None
         if not name.isascii():
@@ -222,7 +222,7 @@ class _Walk:
     ) -> SourceFile | SkippedFile | FailedFile | None:
         """The file called `name`, or why it is not indexed; None, and counted, if nobody would expect it to be.
 
-        The order of the questions is that of their cost; `stat`, the only system call, comes last.
+        The checks are in order of cost; `stat`, the only system call, comes last.
         """
         included = self._included
         media_type = included.kinds.media_type_of(name)
@@ -254,7 +254,7 @@ class _Walk:
         return SourceFile(path, entry.path, media_type, status.st_size, status.st_mtime_ns)
 
     def _count_unsupported(self, name: str, parent: Folder) -> None:
-        """Counts a file of no known kind, unless it is hidden, left out by a rule, or where nothing is asked for."""
+        """Counts a file of no known kind, unless it is hidden, left out by a rule, or in a folder without selection."""
         folder = parent.prefix
         if folder not in self._is_asked_for:
             names = (folder + spelling.replace("*", "a") for spelling in self._included.kinds.spellings())
@@ -267,7 +267,7 @@ class _Walk:
     def _link(
         self, entry: os.DirEntry[str], name: str, parent: Folder, problem: FileError | None
     ) -> ScanEvent | Folder | None:
-        """What the link leads to, as an entry of `parent`; None if the walk takes that elsewhere."""
+        """The link's target, as an entry of `parent`; None if the walk takes it elsewhere."""
         try:
             target = entry.stat()
         except OSError:
@@ -303,11 +303,11 @@ class _Walk:
             yield self._led_out.pop()
 
     def _is_known(self, entry: os.DirEntry[str]) -> bool:
-        """Whether a link has led to the target of `entry` before; from now on one has."""
+        """Whether a link has led to the target of `entry` before; remembers the target."""
         try:
             status = entry.stat()
         except OSError:
-            return False  # just gone: entering or reading it says so
+            return False  # just deleted: entering or reading it reports that
         identity = (status.st_dev, status.st_ino)
         known = identity in self._behind_links
         self._behind_links.add(identity)
@@ -334,7 +334,7 @@ class _Walk:
         return told is not None
 
     def _way_to(self, relative: str) -> Folder | SkippedFile | OutsideLink:
-        """The folder that holds what is at `relative` to the root; if a folder on the way is left out, that one."""
+        """The folder that contains the path `relative` to the root; if a folder above is left out, that one."""
         folder = self._root
         for folder_name in relative.split("/")[:-1]:
             _, folder = with_own_rules(folder, ignore_files_in(folder.source))

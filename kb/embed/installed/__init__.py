@@ -1,1 +1,1 @@
-"""The encoders of installed models: what loads them, cuts texts for them and multiplies."""
+"""The encoders of installed models: their loader, tokenizer and runtime."""

@@ -1,7 +1,7 @@
-"""The installed encoder: one question, cold or warm, and passages in bulk, by the same graph and vocabulary.
+"""The installed encoder: encodes one question, or passages in bulk, with the same graph and vocabulary.
 
-A window of a text is a run, so nothing is padded and neither vector nor tokens depend on the texts beside it. A vector
-is the mean over the tokens, marks included, averaged over windows by their token counts, L2 = 1.
+Each window of a text is one run, so nothing is padded, and vector and tokens do not depend on other texts. A vector is
+the mean over the tokens, with special tokens, averaged over windows by their token counts, L2 = 1.
 """
 
 from __future__ import annotations
@@ -39,35 +39,35 @@ MODEL_FILE, WEIGHTS_FILE = "onnx/model.onnx", "onnx/weights.bin"
 
 # The graph's input, and its outputs: the mean of the tokens' states; those states, each L2 = 1.
 TOKEN_IDS, MEAN, TOKENS = "input_ids", "mean", "tokens"
-# The output of an earlier graph, in their place.
+# The one output of an earlier graph.
 STATES = "last_hidden_state"
 
 PREFIXES: dict[Role, str] = {"query": "query: ", "passage": "passage: "}
 
 _FIRST, _LAST = 0, 2
 _MARK_TOKENS = 2
-# The three pieces of `query: ` say nothing of the question; so the update was trained.
+# The three pieces of `query: ` are not part of the question; the update was trained without them.
 PREFIX_TOKENS = 3
-# Tokenizing in slices keeps the token ids of a large library out of memory, and still leaves lengths to sort by.
+# Tokenizing in slices keeps the token ids of a large library out of memory, and still allows sorting by length.
 _SLICE_TEXTS = 2048
 
 
 class EncoderGraph(NamedTuple):
-    """The graph, loaded, and how token ids go through it."""
+    """The loaded graph; runs token ids through it."""
 
     model: EmbeddingModel
     session: Session
 
     def windows(self, ids: Sequence[int]) -> list[Sequence[int]]:
-        """A text's token ids in windows, in order: a window is encoded at once. An empty text has one empty window."""
+        """A text's token ids in windows, in order; each is encoded in one run. An empty text has one empty window."""
         assert self.model.window_tokens is not None
         size = self.model.window_tokens - _MARK_TOKENS
         return [ids[start : start + size] for start in range(0, max(len(ids), 1), size)]
 
     def run(self, window: Sequence[int]) -> tuple[Floats, Floats]:
-        """float32[dimensions], the mean of a window's states, and the states, each L2 = 1, marks included.
+        """float32[dimensions], the mean of a window's states, and the states with special tokens, each L2 = 1.
 
-        Those of an earlier graph are not of that length.
+        The states of an earlier graph are not normalised.
         """
         ids = array("q", (_FIRST, *window, _LAST))
         given = {TOKEN_IDS: Tensor("int64", (1, len(ids)), ids)}
@@ -92,7 +92,7 @@ class InstalledQueryEncoder(NamedTuple):
         return "onnxruntime"
 
     def encode(self, text: str) -> EncodedQuestion:
-        """The vector; the tokens of the question's own, or all where it has none. Raises: ModelError."""
+        """The vector, and the tokens of the question's words, or all tokens where it has none. Raises: ModelError."""
         width = self.model.dimensions
         ids = self.vocabulary.token_ids(PREFIXES["query"] + encoder_text(text))
         sums = [0.0] * width
@@ -110,7 +110,7 @@ class InstalledQueryEncoder(NamedTuple):
 
 
 class InstalledEmbedder(NamedTuple):
-    """Encodes many texts, as many at once as there are threads; words are cut once and remembered."""
+    """Encodes many texts, as many at once as there are threads; caches the tokens of words."""
 
     model: EmbeddingModel
     graph: EncoderGraph
@@ -122,22 +122,22 @@ class InstalledEmbedder(NamedTuple):
         return self._stacked(self._encoded(texts, role, lambda vector, states: vector))
 
     def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[PassageTokens]]:
-        """The vectors of passages, as of `embed`, and their tokens, by one pass through the encoder."""
+        """The vectors of passages, as from `embed`, and their tokens, in one pass of the encoder."""
         from kb.embed.passage_tokens import packed_tokens
 
         both = self._encoded(texts, "passage", lambda vector, states: (vector, packed_tokens(states)))
         return self._stacked([vector for vector, _ in both]), [tokens for _, tokens in both]
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """The tokens of each text as the encoder sees it: prefix and marks included."""
+        """The tokens of each text as the encoder sees it, with prefix and special tokens."""
         return [len(ids) + _MARK_TOKENS for ids in self._token_ids(texts, role)]
 
     def _encoded(self, texts: Sequence[str], role: Role, made: Callable[[Vectors, Vectors], T]) -> list[T]:
-        """What `made` returns for each text, of its vector, float32[dimensions], and states, float32[n, dimensions]."""
+        """The result of `made` for each text's vector, float32[dimensions], and states, float32[n, dimensions]."""
         encoded: list[T] = []
         for start in range(0, len(texts), _SLICE_TEXTS):
             ids = self._token_ids(texts[start : start + _SLICE_TEXTS], role)
-            # The longest first: the threads then end together.
+            # Longest first, so that the threads end together.
             order = sorted(range(len(ids)), key=lambda at: -len(ids[at]))
             run = self.pool.map if self.pool else map
             by_place = dict(zip(order, run(lambda at: made(*self._states(ids[at])), order), strict=True))  # noqa: B023
@@ -184,7 +184,7 @@ def open_installed_embedder(directory: Path, model: EmbeddingModel, threads: int
 def open_installed_query_encoder(directory: Path, model: EmbeddingModel, *, optimised: bool) -> InstalledQueryEncoder:
     """The query encoder of the files in `directory`. Raises: ModelCorrupt when they do not load.
 
-    To have its graph `optimised` takes longer than the one question of a fresh process would gain by it.
+    An `optimised` graph takes longer to load than it saves for the one question of a fresh process.
     """
     vocabulary = open_vocabulary(directory / VOCABULARY_FILE)
     return InstalledQueryEncoder(model, _graph(directory, model, optimised=optimised), vocabulary)
@@ -198,9 +198,9 @@ def _graph(directory: Path, model: EmbeddingModel, *, optimised: bool) -> Encode
 
 
 def _keep_numpy_to_one_thread() -> None:
-    """Lets each product of numpy take the thread that asks for it and no other, where its library is known.
+    """Makes numpy run each product on the calling thread only, where its library is known.
 
-    Its own threads wait spinning: clustering a passage's tokens takes nine times the processor time with two of them.
+    The library's threads spin while waiting: with two, clustering a passage's tokens takes nine times the CPU time.
     """
     package = find_spec("numpy")
     if sys.platform == "darwin" or package is None or package.origin is None:

@@ -1,7 +1,7 @@
-"""How well passages answer a question by its tokens: the mean, over these, of the best product with one of theirs.
+"""Scores passages by tokens: the mean, over the question's tokens, of the best dot product with a passage's token.
 
-Late interaction (Khattab and Zaharia 2020), of all passages at once by one graph; `kb.embed.passage_tokens` says the
-same in numpy, which takes longer to load than this takes.
+Late interaction (Khattab and Zaharia 2020), for all passages at once in one graph; `kb.embed.passage_tokens` computes
+it in numpy, which takes longer to load than this takes to run.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PACKED, PLAIN = "late_packed.onnx", "late_plain.onnx"
 
 _FLOAT_BYTES = 4
 _SCALE_BYTES = 2
-# No product of two vectors of about length 1 is below.
+# The product of two vectors of about length 1 is never lower.
 _LEAST = -2.0
 
 
 def late_scores(question: bytes, passages: Sequence[tuple[int, bytes]]) -> list[float]:
-    """The score of each passage, given as it is kept: its count of rows, above 0, and their bytes.
+    """The score of each passage, given in stored form: its count of rows, above 0, and their bytes.
 
     `question` is float32[n, components], n > 0. Raises: ModelError without ONNX Runtime's library.
     """
@@ -40,7 +40,7 @@ def late_scores(question: bytes, passages: Sequence[tuple[int, bytes]]) -> list[
 
 
 def token_scores(question: bytes, texts: Sequence[bytes], components: int) -> list[float]:
-    """The score of each text, its tokens as the encoder gives them: float32[m, components], m > 0."""
+    """The score of each text, given by the encoder's tokens: float32[m, components], m > 0."""
     if not texts:
         return []
     counts = [len(tokens) // (_FLOAT_BYTES * components) for tokens in texts]

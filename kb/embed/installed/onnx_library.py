@@ -1,7 +1,7 @@
-"""ONNX Runtime's C library, called by ctypes: what runs the encoder's graph, cold, warm and in bulk.
+"""Runs the encoder's graph by ONNX Runtime's C library, through ctypes.
 
 Importing the onnxruntime package (and numpy with it) takes 140 ms, loading this library 15. The wheels for Linux and
-macOS carry it. Calls may come from several threads, and run without the interpreter's lock.
+macOS contain it. Several threads may call it, and calls release the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FLOAT32, _FLOAT32_BYTES = _ELEMENTS["float32"]
 _API_VERSION = 20  # ONNX Runtime 1.20
 _P, _INT, _TEXT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t
 
-# The functions of OrtApi in use: the place of each, which no later version changes, and what it takes.
+# The used functions of OrtApi: the index of each, which no later version changes, and its parameters.
 _FUNCTIONS: Mapping[str, tuple[int, Sequence[type[Any]]]] = {
     "CreateEnv": (3, (_INT, _TEXT, _P)),
     "DisableTelemetryEvents": (6, (_P,)),
@@ -69,7 +69,7 @@ _DEVICE_ALLOCATOR, _DEFAULT_MEMORY = 0, 0
 _OPTIMISE_NOTHING, _OPTIMISE_ALL = 0, 99
 # The fused operator takes four times as long as a sum and a normalisation.
 _OPTIMISED = {b"optimization.disable_specified_optimizers": b"SkipLayerNormFusion"}
-# Prepacking copies every weight; without it, those in a file beside the graph are used where they are mapped.
+# Prepacking copies every weight; without it, weights in a file beside the graph are used as mapped.
 _AS_IT_IS = {b"session.disable_prepacking": b"1"}
 
 
@@ -96,7 +96,7 @@ class Output(NamedTuple):
 
 
 class Session:
-    """A graph, loaded. It is released with its last reference."""
+    """A loaded graph, released with its last reference."""
 
     def __init__(self, library: _Library, handle: ctypes.c_void_p) -> None:
         self._library = library
@@ -125,7 +125,7 @@ class Session:
 
 
 class _Library:
-    """The library, loaded, with the environment of its sessions: one a process."""
+    """The loaded library with the environment of its sessions, one per process."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         library.OrtGetApiBase.restype = ctypes.POINTER(_ApiBase)
@@ -200,7 +200,7 @@ class _Library:
         try:
             self.call("SetIntraOpNumThreads", options, 1)
             self.call("SetInterOpNumThreads", options, 1)
-            # A pattern would be kept for each length of text.
+            # A memory pattern would be kept for each text length.
             self.call("DisableMemPattern", options)
             if not optimised:
                 self.call("DisableCpuMemArena", options)
@@ -213,9 +213,9 @@ class _Library:
 
 
 def open_session(model: Path | bytes, *, optimised: bool) -> Session:
-    """The graph in a file, or a file's bytes. Raises: ModelCorrupt when it does not load; ModelError without a library.
+    """Loads a graph from a file or its bytes. Raises: ModelCorrupt when it does not load; ModelError without a library.
 
-    `optimised`: rewritten and its weights packed for many runs, which takes longer than a few runs gain by it.
+    `optimised`: rewrites the graph and packs its weights for many runs, which takes longer than it saves in a few.
     """
     library = _library()
     try:
@@ -226,7 +226,7 @@ def open_session(model: Path | bytes, *, optimised: bool) -> Session:
 
 
 def _reinstall() -> str:
-    from kb.installation import reinstall_command  # most libraries load
+    from kb.installation import reinstall_command  # rarely needed
 
     return reinstall_command("onnxruntime")
 
@@ -253,7 +253,7 @@ def _names(names: Collection[str]) -> ctypes.Array[ctypes.c_char_p]:
 
 
 def _place(data: Data) -> _Place:
-    """Where the data is; a copy where Python lets nobody write."""
+    """A pointer to the data, or to a copy of read-only data."""
     view = memoryview(data)  # type: ignore[arg-type]  # numpy says so from Python 3.12 on
     size = ctypes.c_char * view.nbytes
     return size.from_buffer_copy(view.cast("B")) if view.readonly else size.from_buffer(view.cast("B"))

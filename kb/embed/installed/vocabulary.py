@@ -1,7 +1,7 @@
-"""A unigram vocabulary that is ready the moment it is mapped: what encodes the one question of a fresh process.
+"""A memory-mapped unigram vocabulary, ready without loading: tokenizes the one question of a fresh process.
 
-A tokenizer.json of 250,000 pieces takes 0.7 s to load and pays off over thousands of texts. This file holds the same
-pieces in a hash table on disk (crc32, open addressing) beside the map of replaced characters, and is searched in place.
+A tokenizer.json of 250,000 pieces takes 0.7 s to load, which pays off over thousands of texts. This file has the same
+pieces in a hash table (crc32, open addressing) and the map of replaced characters, and is searched in place.
 
 Layout (little-endian): header; uint32 slots[slot_count] (piece id + 1, 0 = free); uint32 offsets[piece_count + 1];
 float32 scores[piece_count]; uint32 trie[trie_units]; replacement texts; piece texts.
@@ -43,13 +43,13 @@ class UnigramVocabulary(NamedTuple):
     unknown_score: float
 
     def token_ids(self, text: str) -> list[int]:
-        """The ids of the likeliest segmentation of `text`, without marks; neighbouring unknowns are one (Kudo 2018)."""
+        """The ids of the likeliest segmentation of `text`, without special tokens; unknown runs are one (Kudo 2018)."""
         return self.segmented(self._normalised(text.encode()))
 
     def longest_by_beginning(self) -> Sequence[int]:
-        """The bytes of the longest piece that begins with two given ones, at 256 times the first plus the second.
+        """The length in bytes of the longest piece that begins with two bytes, at index 256 · first + second.
 
-        Found out with numpy, in 10 ms: it pays for who cuts many words.
+        Computed with numpy in 10 ms, which pays off for many words.
         """
         import numpy as np
 
@@ -64,9 +64,9 @@ class UnigramVocabulary(NamedTuple):
         return found
 
     def segmented(self, data: bytes, longest: Sequence[int] | None = None) -> list[int]:
-        """The ids of a text whose characters are replaced, and whose words begin with a metaspace.
+        """The ids of a text with replaced characters, whose words begin with a metaspace.
 
-        `longest`, as `longest_by_beginning` gives it, spares looking for pieces that cannot be.
+        `longest`, from `longest_by_beginning`, avoids look-ups of impossible pieces.
         """
         starts = [at for at, byte in enumerate(data) if byte & 0xC0 != 0x80]
         ends = [*starts[1:], len(data)]
@@ -125,7 +125,7 @@ class UnigramVocabulary(NamedTuple):
         return bytes(out)
 
     def _normalised(self, raw: bytes) -> bytes:
-        """Replacements applied, runs of spaces made one metaspace, one metaspace in front."""
+        """The text with replacements applied, each run of spaces as one metaspace, and one metaspace in front."""
         words = self.replaced(raw).split(SPACE)
         if len(words) > 1:
             words = [words[0], *(word for word in words[1:-1] if word), words[-1]]
@@ -159,7 +159,7 @@ class UnigramVocabulary(NamedTuple):
 
 
 def open_vocabulary(path: Path) -> UnigramVocabulary:
-    """The vocabulary at `path`, mapped. Raises: ModelCorrupt when it is not one or is cut short."""
+    """Maps the vocabulary at `path`. Raises: ModelCorrupt when it is not one or is truncated."""
     try:
         with path.open("rb") as file:
             view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -193,17 +193,17 @@ def _offset(unit: int) -> int:
 
 # --- many texts -------------------------------------------------------------------------------------------------------
 
-# Some 15 MB of words and ids.
+# Some 15 MB of cached words and ids.
 _MOST_WORDS = 100_000
 _MOST_ENDS = 10_000
 _SEPARATORS = " \n\t\r"
 
 
 class WordTokens:
-    """Texts → token ids, a word at a time: each word is cut once and remembered, as most words of a text come again.
+    """Texts → token ids, a word at a time, with a cache of words, since most words of a text occur again.
 
-    No piece of the vocabulary goes on from one word into the next, so the words of a text may be cut one by one. The
-    tokenizer of the same pieces takes 290 MB for 250,000 of them; these are mapped, and the memory of words is bounded.
+    No piece of the vocabulary spans two words, so words can be tokenized one by one. The tokenizer library takes 290 MB
+    for 250,000 pieces; here the pieces are mapped, and the cache is bounded.
     """
 
     def __init__(self, vocabulary: UnigramVocabulary) -> None:
@@ -215,7 +215,7 @@ class WordTokens:
         self._ends: dict[bytes, list[int]] = {}
 
     def token_ids(self, text: str) -> list[int]:
-        """The ids that `UnigramVocabulary.token_ids` gives for the whole text."""
+        """The same ids as `UnigramVocabulary.token_ids` for the whole text."""
         first, *others = self._separator.split(text)
         if not others:
             return self._vocabulary.token_ids(text)
@@ -226,7 +226,7 @@ class WordTokens:
         return ids + self._last(last)
 
     def _inner(self, word: str) -> Sequence[int]:
-        """The ids of a word between others; of none where nothing is left of it."""
+        """The ids of a word between others; none where replacements leave nothing of it."""
         known = self._known.get(word)
         if known is None:
             known = [
@@ -241,7 +241,7 @@ class WordTokens:
         return known
 
     def _first(self, word: str) -> list[int]:
-        """The ids of the first word of several, which a space goes before unless it begins with one."""
+        """The ids of the first word of several, with a space before it unless it begins with one."""
         first, *others = self._parts(word)
         ids: list[int] = []
         if first:
@@ -256,11 +256,11 @@ class WordTokens:
         return [token for part in parts for token in self._cut(METASPACE + part)]
 
     def _parts(self, word: str) -> list[bytes]:
-        """The words that a word is after its characters are replaced: mostly one, the same."""
+        """The words that replacements make of a word: mostly the word itself."""
         return self._vocabulary.replaced(word.encode()).split(SPACE)
 
     def _cut(self, word: bytes) -> list[int]:
-        """The ids of a word at one end of a text."""
+        """The ids of a word at the start or end of a text."""
         known = self._ends.get(word)
         if known is None:
             known = self._vocabulary.segmented(word, self._longest)
