@@ -122,7 +122,7 @@ class ConfigNotFound(ConfigError):
 
 
 class GoldenInvalid(KbError):
-    """A golden set that cannot be read, or that expects what is not indexed."""
+    """A golden set that cannot be read, or that expects places that are not indexed."""
 
     code = "golden_invalid"
 
@@ -158,7 +158,7 @@ class VectorsUnusable(StoreError):
 
 
 class OtherWorkspace(StoreError):
-    """The knowledge base was made from another folder than the one that is to be indexed."""
+    """The knowledge base was made from another folder than the one to index."""
 
     code = "other_workspace"
 
@@ -198,7 +198,7 @@ NO_ROOM = frozenset(_WHY_NO_ROOM)
 
 
 def no_room(path: str | os.PathLike[str], number: int, then: str) -> DiskFull:
-    """The error for a file at `path` that the system would not let grow, and what to do `then`."""
+    """The error for a file at `path` that cannot grow; `then` says what to do."""
     why = _WHY_NO_ROOM.get(number, f"{{path}} cannot be written: {os.strerror(number)}")
     is_limit = number == errno.EFBIG
     hint = "raise the limit on the size of files (ulimit -f)" if is_limit else "free some space"

@@ -123,7 +123,7 @@ def _installer(prefix: Path, named: str) -> tuple[Installer, tuple[dict[str, Any
 
 
 def _source(direct_url: Any) -> Source | None:
-    """Where kb came from, by the record of PEP 610, which is absent for what came from an index."""
+    """Where kb was installed from, by the PEP 610 record, which an install from an index does not have."""
     if direct_url is None:
         return Source(DISTRIBUTION)
     url = urlsplit(direct_url["url"])
@@ -155,7 +155,7 @@ def _install(here: Installation) -> list[str]:
 
 
 def _uv_tool_words(here: Installation, source: Source, extra: str) -> Iterator[str]:
-    """The words that repeat what the tool was installed with, and one optional part more."""
+    """The words that repeat the tool's requirements, with one more optional part."""
     extras = {extra}
     for requirement in here.receipt:
         if requirement["name"] == DISTRIBUTION:

@@ -117,7 +117,7 @@ def users_surroundings() -> Surroundings:
 
 
 def make_private_folder(path: Path) -> None:
-    """Makes the folder and those above it that are missing, its user's alone. Raises: OSError."""
+    """Makes the folder and its missing parents, private to the user. Raises: OSError."""
     if path.is_dir():
         return
     make_private_folder(path.parent)
@@ -125,17 +125,17 @@ def make_private_folder(path: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Makes an empty file, its user's alone, where there is none. Raises: OSError."""
+    """Makes an empty file, private to the user, if it does not exist. Raises: OSError."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def open_for_user(path: Path) -> TextIO:
-    """The file at `path`, emptied, to write UTF-8; a new one gets the mode that the user's shell would give it."""
+    """Opens the file at `path`, emptied, to write UTF-8; a new file gets the mode of the user's shell."""
     return open(path, "w", encoding="utf-8", opener=_users_opener)
 
 
 def make_folder_for_user(path: Path) -> None:
-    """Makes the folder and those above it that are missing, with the mode that the user's shell would give them."""
+    """Makes the folder and its missing parents, with the mode of the user's shell."""
     if path.is_dir():
         return
     make_folder_for_user(path.parent)

@@ -89,7 +89,7 @@ class Section:
 
 
 class WorkspaceConfig(Section):
-    """Where the notes lie and which of them are indexed (gitignore syntax; `.kbignore` adds to `exclude`)."""
+    """The folder of the notes, and which of them are indexed (gitignore syntax; `.kbignore` adds to `exclude`)."""
 
     root = key(
         "~/KnowledgeBase",
@@ -105,7 +105,7 @@ class WorkspaceConfig(Section):
 
 
 class StorageConfig(Section):
-    """Where kb keeps what it makes."""
+    """Where kb stores its files."""
 
     data_dir = key("${XDG_DATA_HOME:-~/.local/share}/kb", "where kb keeps what it makes")
     sqlite = key("{data_dir}/kb.sqlite", "the one SQLite file with everything that is indexed")
@@ -128,7 +128,7 @@ class StorageConfig(Section):
 
 
 class IndexingConfig(Section):
-    """What one ingest may read, and what its engines may take: a file above these limits is a report item."""
+    """Limits of an ingest and of its engines; a file above them is an item of the report."""
 
     max_file_mb = key(256, "files above so many megabytes are reported, not read", at_least(1))
     max_markdown_mb = key(3, "the same for a Markdown file, which takes many times its size in memory", at_least(1))
@@ -229,7 +229,7 @@ class ExtractConfig(Section):
 
 
 class OcrConfig(Section):
-    """How text is read from pixels."""
+    """Settings of OCR."""
 
     enabled = key(True, "whether text is read from pixels: of images and scanned pages")
     languages = key(
@@ -251,7 +251,7 @@ class CaptionConfig(Section):
 
 
 class AudioConfig(Section):
-    """How speech is heard."""
+    """Settings of speech recognition."""
 
     enabled = key(True, "whether speech is heard in recordings")
     model = key("whisper-base", "the speech model; kb models install brings it", given("the name of a model"))
@@ -459,10 +459,10 @@ KEYS: Mapping[str, Key] = {
 
 
 JOINED = frozenset({"audio.language", "ocr.languages"})
-"""Keys of names that are joined by +; a file may list them."""
+"""Keys whose value is names joined by +; a file may use a list."""
 
 SECRETS = frozenset({"extract.pdf_passwords", "extract.pdf_passwords_command"})
-"""Keys whose values are shown nowhere."""
+"""Keys whose values are secret."""
 
 
 def field_of(section: str) -> str:

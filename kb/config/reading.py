@@ -223,7 +223,7 @@ def _build(values: Mapping[str, Any], file: Path | None, origins: Mapping[str, s
 
 
 class FixedKey(NamedTuple):
-    """The value that is accepted, why there is no other, and what to set instead."""
+    """The only accepted value of a key, the reason, and what to set instead."""
 
     accepted: bool | int | str
     reason: str

@@ -43,7 +43,7 @@ class Evidence(NamedTuple):
 
     # `value` in [0, 1] by the calibration `version` of `channel`. `lexical` is the share of the question's words in the
     # best passage, `nearness` its score by meaning, and `lexical_margin` by how much its score is above that of others.
-    # `right` is how likely what is shown answers the question; None in answers that were kept before.
+    # `right` is how likely the shown text answers the question; None in older answers.
     value: float
     channel: Annotated[JudgedBy, Wire(type=Literal["late", "cosine", "lexical", "code", "own", "cross", "read"])]
     version: Annotated[str, Wire("calibration")]
@@ -128,7 +128,7 @@ class RetrievalSummary(NamedTuple):
 
 @on_wire(title="EmbeddingV1", fields="id provider dimensions")
 class EmbeddingRef(NamedTuple):
-    """The model that searched by meaning; `provider` is what computed the question's vector, `unknown` where an older
+    """The model that searched by meaning; `provider` computed the question's vector, `unknown` where an older
     kb did not keep it."""
 
     id: str

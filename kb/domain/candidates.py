@@ -52,7 +52,7 @@ class PairScorer(Protocol):
 
 
 class PairOrder(NamedTuple):
-    """The first `passages` of what was found are put in order by `scorer`."""
+    """`scorer` reorders the first `passages` hits."""
 
     scorer: PairScorer
     passages: int

@@ -74,7 +74,7 @@ class CodeFound(NamedTuple):
 
     @property
     def rivals(self) -> tuple[CodeHit, ...]:
-        """The first hit, where that is a definition that is named, with the others that are so as well as it."""
+        """The first hit, if it is a named definition, with the definitions that are named as well as it."""
         first = self.hits[0]
         return tuple(
             each for each in self.hits if each.found_by == "definition" and first.gained - each.gained <= RIVAL_SCORE

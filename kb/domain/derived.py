@@ -27,7 +27,7 @@ from kb.domain.on_wire import on_wire
 from kb.domain.paths import WorkspacePath
 
 DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text", "thumbnail"]
-"""`thumbnail` is drawn to be looked at, and part of no document."""
+"""`thumbnail` is a picture for people, not part of a document."""
 
 DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcript", "plugin-text")
 
@@ -274,9 +274,9 @@ class Extract(Protocol):
 
 
 class Assemble(Protocol):
-    """Builds a file's document from what was derived from its bytes; runs no engine."""
+    """Builds a file's document from the derived results of its bytes; runs no engine."""
 
     def __call__(
         self, derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
     ) -> Document:
-        """The document; `parser_version` is `labelled_version` of what it was made with."""
+        """The document; `parser_version` is the `labelled_version` of its engines."""

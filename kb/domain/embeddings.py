@@ -1,4 +1,4 @@
-"""Embedding models and what encodes with them: vectors are float32, L2 = 1, compared by cosine."""
+"""Embedding models and their encoders: vectors are float32, L2 = 1, compared by cosine."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class PassageTokens(NamedTuple):
 
 
 class Embedder(Protocol):
-    """Encodes many texts: what indexing uses. Loading one may take a second."""
+    """Encodes many texts, for indexing. Loading one may take a second."""
 
     @property
     def model(self) -> EmbeddingModel:
@@ -96,7 +96,7 @@ class TokenEmbedder(Embedder, Protocol):
 
 
 class QueryEncoder(Protocol):
-    """Encodes one question: what a search in a fresh process uses, so it must be ready at once."""
+    """Encodes one question, for a search in a fresh process, so it must load at once."""
 
     @property
     def model(self) -> EmbeddingModel:

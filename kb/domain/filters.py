@@ -11,7 +11,7 @@ SoughtKind = Literal["phrase", "prefix", "regex"]
 
 
 class Sought(NamedTuple):
-    """What a passage may hold: a phrase, a word that begins so, or what a regular expression matches."""
+    """A condition on a passage's text: a phrase, a prefix of a word, or a regular expression."""
 
     text: str
     kind: SoughtKind = "phrase"

@@ -32,7 +32,7 @@ class Message(NamedTuple):
 
 
 class GenerateRequest(NamedTuple):
-    """One text to be made. `seed` None leaves it to the provider; at temperature 0 it has no say."""
+    """One text to generate. With `seed` None the provider chooses it; at temperature 0 it has no effect."""
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -69,7 +69,7 @@ TokenStream: TypeAlias = Generator[TokenChunk | Done, None, None]
 
 
 class LanguageModel(Protocol):
-    """Writes text. Making one costs nothing; what it needs is loaded or connected at its first use."""
+    """Writes text. Making one costs nothing; it loads or connects at its first use."""
 
     @property
     def model_ref(self) -> ModelRef:

@@ -1,4 +1,4 @@
-"""Patterns in gitignore syntax, matching what git matches in time linear in pattern × name. The one matcher of kb.
+"""Patterns in gitignore syntax: match as git does, in time linear in pattern × name. The one matcher of kb.
 
 Ignore files and `workspace.exclude` ask folder by folder (`kb.scan.rules`); `workspace.include` and `--path-glob` ask
 about whole paths (`PathPatterns`). Why not `pathspec`: docs/design-differences.md.
@@ -203,7 +203,7 @@ def _parts(pattern: str, wild_start: int) -> list[str] | None:
 
 
 def _asterisks(pattern: str, start: int, wild_start: int) -> tuple[tuple[str, ...], int]:
-    """The meaning of the asterisks at `start`, and the position after what it covers."""
+    """Parses the asterisks at `start`; returns their meaning and the position after them."""
     end = start
     while end < len(pattern) and pattern[end] == "*":
         end += 1

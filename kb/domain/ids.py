@@ -38,7 +38,7 @@ def canonical_json(value: Json) -> bytes:
     """
     if isinstance(value, dict):
         text = _ENCODER.encode(value)
-        # As of nearly all ids: what json writes of these is the canonical form, and in NFC.
+        # So are nearly all ids: what json writes for these is already the canonical form, and in NFC.
         if text.isascii() and not _UNUSUAL_NUMBER.search(text):
             return text.encode("ascii")
     normal = _nfc(value)

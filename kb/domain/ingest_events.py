@@ -24,7 +24,7 @@ class ScanStarted:
 
 @dataclass(frozen=True, slots=True)
 class ScanCompleted:
-    """The walk is over; `total` files are to be read."""
+    """The walk is over; `total` files will be read."""
 
     kind: ClassVar = "scan_completed"
 

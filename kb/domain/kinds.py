@@ -16,7 +16,7 @@ MediaType = NewType("MediaType", str)
 """What `assets.media_type` holds: `markdown`, `pdf`, `text/<format>`, `image/<type>`, `audio/<type>`, `code/<lang>`."""
 
 MediaFamily = Literal["markdown", "text", "pdf", "image", "audio", "code"]
-"""A media type without what follows its slash: what one extractor reads and one `--media` names."""
+"""The part of a media type before its slash: one extractor and one `--media` for each."""
 
 PLUGIN_EXTRACTOR = "plugin"
 
@@ -44,7 +44,7 @@ class FileType(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """One family of files: its types, and by what they are read, cut and cited.
+    """One family of files: its types, extractor, chunker and kind of citation.
 
     `citation` is the kind of place that a passage of such a file is cited by, as `citation.v1` names it. What is cited
     by lines is shown by an editor.
@@ -84,7 +84,7 @@ class Kinds:
         return found.media_type if found else None
 
     def kind_of(self, family: MediaFamily) -> Kind:
-        """The kind of that family; one that kb does not know is what a plugin read, installed or not."""
+        """The kind of that family; an unknown family is that of a plugin, installed or not."""
         return self._kind_of_family.get(family) or plugin_kind(family, ())
 
     def and_kind(self, kind: Kind) -> Kinds:

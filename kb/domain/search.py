@@ -122,7 +122,7 @@ class QueryVectors(NamedTuple):
         repo=repository.name git_branch=repository.branch git_commit=repository.commit git_dirty=repository.is_dirty""",
 )
 class SearchHit(NamedTuple):
-    """One passage found. `score` ranks; it is not a confidence. `score_kind` says what it is.
+    """One passage found. `score` ranks; it is not a confidence. `score_kind` says which score.
 
     `snippet_matches` are the parts of the snippet that match, each as its first character and the one behind its last;
     `signature` and `code_lang` are there for source code; so is `repo` where it is of a git repository, with its

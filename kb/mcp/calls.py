@@ -118,7 +118,7 @@ class ToolCalls:
     def record(
         self, client: str, tool: str, asked: str, places: Sequence[str], text: str, outcome: str = "given"
     ) -> None:
-        """Records what an agent was given, for `kb audit list`."""
+        """Records the places and tokens given to an agent, for `kb audit list`."""
         if self._audit is None:
             return
         kept = (visible_line(client)[:_NAME_CHARS], tool, visible_line(asked)[:_ASKED_CHARS])
@@ -159,7 +159,7 @@ def _image(picture: Picture) -> types.ImageContent:
 
 
 def _annotations(tool: ToolSpec) -> types.ToolAnnotations:
-    """The hints about a tool; for one that only reads, that hint implies the others."""
+    """The hints about a tool; the hint that a tool only reads implies the others."""
     if not tool.writes:
         return types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
     return types.ToolAnnotations(

@@ -142,7 +142,7 @@ def _by_hand(client: Client) -> str:
 
 
 def _with_json(client: Client, path: Path, before: str | None, start: Launch) -> str:
-    """The file with the entry. Raises: UsageError for a file with comments, or one that is no object."""
+    """The file with the entry. Raises: UsageError for a file with comments, or whose JSON is not an object."""
     try:
         held = json.loads(before) if before and before.strip() else {}
     except ValueError as error:

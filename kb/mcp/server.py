@@ -43,7 +43,7 @@ INSTRUCTIONS = (
 def build_server(
     session: Base, tools: Sequence[ToolSpec] = READING_TOOLS, audit: AuditLog | None = None
 ) -> Server[Any]:
-    """The server with these tools; `audit` records what agents are given."""
+    """The server with these tools; `audit` records the results given to agents."""
     calls = ToolCalls(session, tools, audit)
     resources = Resources(calls)
     server: Server[Any] = Server(

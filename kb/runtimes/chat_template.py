@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
 
 class ChatTemplate:
-    """A template, and the texts of the tokens that begin and end what a model reads."""
+    """A template, and the texts of the tokens that begin and end a model's input."""
 
     def __init__(self, path: Path, written: str, bos: str, eos: str) -> None:
         """`written` is the template of the file at `path`. Raises: ModelCorrupt for one that cannot be read."""

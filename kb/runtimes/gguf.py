@@ -235,7 +235,7 @@ class Xllamacpp:
             from kb.runtimes.chat_template import CHATML, ChatTemplate  # an encoder needs no jinja2
 
             known = self._ask("/props")
-            self._first = self._tokenize("", add_special=True)[:1]  # what the model wants before all else, if anything
+            self._first = self._tokenize("", add_special=True)[:1]  # the model's first token, if it wants one
             written = known["chat_template"] or CHATML
             self._template = ChatTemplate(path, written, known["bos_token"], known["eos_token"])
 
@@ -352,7 +352,7 @@ def _checked(answered: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _silence() -> object:
-    """Drops what llama-cpp-python's C code logs; the code holds on to the callback, which must outlive every model."""
+    """Drops the log of llama-cpp-python's C code, which keeps the callback: it must outlive every model."""
     import llama_cpp
 
     drop: object = llama_cpp.llama_log_callback(lambda level, text, user_data: None)

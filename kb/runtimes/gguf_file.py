@@ -76,7 +76,7 @@ def _facts(file: IO[bytes]) -> GgufFacts:
 
 
 def _entries(file: IO[bytes]) -> int:
-    """How many entries follow. Raises: ValueError for what is no GGUF."""
+    """The number of entries that follow. Raises: ValueError for a file that is not GGUF."""
     magic = file.read(4)
     if magic != _MAGIC:
         raise ValueError(f"it begins with {magic!r}")

@@ -47,5 +47,5 @@ def estimated_tokens(text: str) -> int:
 
 
 def estimated_prompt_tokens(messages: Sequence[Message]) -> int:
-    """The tokens of a whole prompt, what a chat template adds included."""
+    """The estimated tokens of a whole prompt, the chat template's included."""
     return sum(estimated_tokens(message.content) + MESSAGE_TOKENS for message in messages) + MESSAGE_TOKENS

@@ -49,7 +49,7 @@ _JAMO = "".join(map(chr, range(0x3131, 0x3164)))  # Hangul letters that are not 
 
 
 class SearchApp(App[None]):
-    """The screen and what its keys do."""
+    """The screen and the actions of its keys."""
 
     TITLE = "kb"
     CSS_PATH = "screen.tcss"

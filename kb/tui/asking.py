@@ -38,7 +38,7 @@ class QuestionSettings:
         return self._session.defaults.query(words, self.mode, None, self.filters)
 
     def request(self, words: str, *, in_steps: bool) -> AskRequest:
-        """A question to be answered; the answer is kept where that may be written."""
+        """A question to answer; the answer is stored if `may_write`."""
         depth = self._session.config.rag.deep_steps if in_steps else 1
         return AskRequest(*self.query(words), session_id=self.conversation, keep=self.may_write, depth=depth)
 

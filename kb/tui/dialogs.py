@@ -80,7 +80,7 @@ class ListDialog(ModalScreen[Chosen]):
         self._list = OptionList(markup=False)
 
     def compose(self) -> ComposeResult:
-        """The title, the line, the list, what its keys do."""
+        """The title, the line, the list, a line on its keys."""
         with Vertical(classes=self._in_class):
             yield Static(self._heading, classes="title", markup=False)
             yield self._line

@@ -71,7 +71,7 @@ class _Dialogue:
         self._shown.write(text + "\n")
 
     def take(self, line: str) -> None:
-        """Runs what a line asks for. Raises: KbError."""
+        """Runs the command or search of a line. Raises: KbError."""
         match line.split(maxsplit=1):
             case ["q"]:
                 self.goes_on = False

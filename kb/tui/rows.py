@@ -76,7 +76,7 @@ def _flat(text: str) -> str:
 
 
 def place_row(number: int, place: AnswerCitation) -> Table:
-    """A place that an answer cites, or the nearest one of a refusal."""
+    """A place that an answer cites, or one of the nearest places of a refusal."""
     quote = (Text(clean_line(place.quote)),) if place.quote else ()
     cited = Text(clean_line(place.citation.to_uri()), PLACE)
     return _row(f"{place.marker or number:>3}", cited, Text(clean_line(place.label), HEADING), *quote)

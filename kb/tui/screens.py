@@ -117,7 +117,7 @@ class DocumentsScreen(AskingScreen):
             self._read(node, node.data)
 
     def on_tree_node_selected(self, event: Tree.NodeSelected[_Place]) -> None:
-        """Returns the document to be shown, or reads the next page of a folder."""
+        """Returns the document to show, or reads the next page of a folder."""
         place = event.node.data
         if place is None:
             return
@@ -205,7 +205,7 @@ class RunsScreen(AskingScreen):
         self._below = VerticalScroll(self._changed, classes="changed")
 
     def parts(self) -> ComposeResult:
-        """The list, and below it what changed."""
+        """The list, and below it the changes."""
         yield self._rows
         yield self._below
 
@@ -224,7 +224,7 @@ class RunsScreen(AskingScreen):
             self._rows.replace_option_prompt_at_index(index, self._row(run))
 
     def action_scroll(self, pages: int) -> None:
-        """Scrolls what changed."""
+        """Scrolls the changes."""
         self._below.scroll_relative(y=pages * max(self._below.size.height - 1, 1), animate=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

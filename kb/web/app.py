@@ -25,7 +25,7 @@ STATIC = Path(__file__).with_name("static")
 
 
 def page_app(session: Base, thumbnails: Thumbnails, keys: Keys, port: int, *, may_write: bool) -> Guard:
-    """The whole server, to be run by any ASGI server that listens on 127.0.0.1:`port`."""
+    """The page as an ASGI application, for a server that listens on 127.0.0.1:`port`."""
     routes = [
         Route("/", _page),
         Mount("/static", StaticFiles(directory=STATIC)),

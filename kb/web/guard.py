@@ -76,7 +76,7 @@ class Guard:
         self._cookie = f"kb_{port}"  # a browser keeps the cookies of all ports of a host together
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, as ASGI has it."""
+        """Handles one ASGI request."""
         if scope["type"] != "http":
             return  # websockets are not spoken here
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}

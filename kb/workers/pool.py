@@ -52,7 +52,7 @@ _ORPHAN_GRACE_S = 30
 
 
 class Limits(NamedTuple):
-    """What a worker may take: memory in all, and processor seconds without a sign of progress; None for no limit.
+    """Limits of a worker: memory in all, and processor seconds without a sign of progress; None for no limit.
 
     A worker idle for `idle_s` ends; the next task starts another.
     """
@@ -288,7 +288,7 @@ def _limit_memory(limit_bytes: int) -> None:
 
 
 def _pickled(message: object) -> bytes:
-    """A message for `pickle.loads`, which takes a third of the time than for what `pickle.dumps` writes."""
+    """A message for `pickle.loads`, which reads it in a third of the time of `pickle.dumps` output."""
     written = BytesIO()
     _FieldPickler(written, pickle.HIGHEST_PROTOCOL).dump(message)
     return written.getvalue()

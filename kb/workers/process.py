@@ -121,7 +121,7 @@ def own_scratch(scratch: Path) -> int:
 
 
 def remove_scratch(scratch: Path) -> None:
-    """Removes the folder and what is in it; what cannot be removed stays."""
+    """Removes the folder with its contents; files that cannot be removed stay."""
     shutil.rmtree(scratch, ignore_errors=True)
 
 

@@ -18,7 +18,7 @@ _GAP = re.compile(r"(?<=\S) +# ")
 _WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 
 
-# The parameters of the options that choose what is printed, and how.
+# The parameters of the options that choose the output and its form.
 _OUTPUT = frozenset(
     ("as_json", "cursor", "explain", "files", "form", "max_tokens", "snippet_chars", "stream", "summary_only", "trace")
 )
@@ -60,7 +60,7 @@ class HelpFormatter(click.HelpFormatter):
         self.indent()
 
     def write_text(self, text: str) -> None:
-        r"""Writes paragraphs; one that begins with \b line by line, each folded on its own."""
+        r"""Writes paragraphs; a paragraph that begins with \b line by line, each line folded separately."""
         room = max(self.width - self.current_indent, 1)
         for number, paragraph in enumerate(text.split("\n\n")):
             if number:

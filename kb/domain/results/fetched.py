@@ -50,7 +50,7 @@ class Neighbour(NamedTuple):
 
 
 class FetchedPlace(NamedTuple):
-    """One place. `text` is what was indexed there, word for word, and `hash` its BLAKE3; `document_hash` the file's.
+    """One place. `text` is the indexed text there, word for word, and `hash` its BLAKE3; `document_hash` the file's.
 
     `first_line` is the number of the first line of `text` in the file and `total_lines` how many that has; null where a
     file has no lines. `citation` names the lines asked for; those of `text` beyond them are context. `is_cut`: the rest
@@ -86,7 +86,7 @@ class FetchFailure(NamedTuple):
 
 @on_wire("fetch.v1", title="FetchV1")
 class Fetched(NamedTuple):
-    """What was fetched. `tokens` are those of all texts, counted by the vocabulary of `token_counter`.
+    """The fetched places. `tokens` are those of all texts, counted by the vocabulary of `token_counter`.
 
     `token_counter` is `estimate` where no model with a vocabulary is installed. `next_cursor` goes on where the budget
     ended, as long as the corpus is still at `corpus_revision`.
@@ -112,7 +112,7 @@ class Picture(NamedTuple):
 
 
 class Pictures(NamedTuple):
-    """Pictures that were asked for, and what could not be given, with the reason."""
+    """The requested pictures, and those that could not be given, with the reason."""
 
     given: tuple[Picture, ...] = ()
     failures: tuple[str, ...] = ()

@@ -109,7 +109,7 @@ class ChunkDetail(NamedTuple):
 
 @on_wire(fields="model=model_id model_version dimensions embedding_id tokens=token_count slot")
 class ChunkEmbedding(NamedTuple):
-    """One vector of a chunk. `used_as` is null where searches do not use it; `tokens` is what the model saw."""
+    """One vector of a chunk. `used_as` is null where searches do not use it; `tokens` is the model's token count."""
 
     embedding_id: str
     model_id: str
@@ -249,7 +249,7 @@ class LastIngest(NamedTuple):
 
 
 class FileProblem(NamedTuple):
-    """A file that was not read (`is_error`), or of which there is something to say, and what helps."""
+    """A file that was not read (`is_error`) or has a warning, with a hint."""
 
     path: str
     said: str

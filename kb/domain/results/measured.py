@@ -100,7 +100,7 @@ class GroupMetrics(NamedTuple):
         ranking_version""",
 )
 class EvalRun(NamedTuple):
-    """A run; `finished_at` is null while questions are still to be asked.
+    """A run; `finished_at` is null until all questions are asked.
 
     `ranking_version` is null in runs of a kb that did not keep it.
     """
@@ -120,7 +120,7 @@ class EvalRun(NamedTuple):
 
 @on_wire("eval_impact.v1", title="EvalImpactV1")
 class Impact(NamedTuple):
-    """A golden question or a stored answer; `now_at` is null where what it cites is nowhere in its file."""
+    """A golden question or a stored answer; `now_at` is null where the cited text is no longer in its file."""
 
     kind: Literal["question", "answer"]
     id: str

@@ -29,7 +29,7 @@ class SetupReport:
 
 
 class CachePart(NamedTuple):
-    """One cache file: `vectors` by text and model, or what engines `derived` by content and engine."""
+    """One cache file: `vectors` by text and model, or results `derived` by engines, by content and engine."""
 
     name: str
     path: Path
@@ -92,7 +92,7 @@ Purpose: TypeAlias = Literal["embedding", "language", "speech"]
 
 @on_wire("model_status.v1")
 class ModelStatus(NamedTuple):
-    """One model. `used_as` says which slot the configuration has for it; `problem` what verifying found.
+    """One model. `used_as` is its slot in the configuration; `problem` is the fault that verifying found.
 
     `purpose` is null for a model kb cannot assemble itself; `dimensions` is 0 for one that makes no vectors.
     """

@@ -16,7 +16,7 @@ from kb.domain.search import SearchMode
 
 
 class DocumentView(NamedTuple):
-    """A document to be shown, at the place that is cited, if one is.
+    """A document to show, at the cited place if there is one.
 
     `text` is the document's text with `\\n` line ends if it is cited by lines, else None. Of other kinds `place_text`
     is the text an engine read at the place, and `speech` all that is said in a recording. `is_current`: the file still
@@ -51,7 +51,7 @@ class ShownDocument(NamedTuple):
 
 
 class KeptFile(NamedTuple):
-    """The content of a document as it was indexed, as a file: kb's copy, or the file itself where that is too large."""
+    """The indexed content of a document as a file: kb's copy, or the file itself where it is too large to copy."""
 
     path: Path
     media_type: str
