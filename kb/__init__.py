@@ -1,6 +1,7 @@
 """kb: one person's local knowledge base, in one SQLite file.
 
 `open_knowledge_base` is the way in for programs (docs/python.md); it is imported when it is first asked for.
+docs/adding.md says which files each kind of change takes.
 """
 
 from __future__ import annotations

@@ -421,6 +421,13 @@ def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None
     assert uris(vault, "where is unit defined")[0] == "config.py#L6-L7"
 
 
+def test_a_name_that_merely_ends_in_test_is_no_test(tmp_path: Path) -> None:
+    files = dict.fromkeys(("src/latest.py", "src/other.py"), 'def fetch():\n    """Seals of tanks."""\n')
+    vault = make_vault(tmp_path, {**files, "tests/fetched.py": files["src/other.py"]})
+    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert [uri.partition("#")[0] for uri in uris(vault, "fetch")] == [*files, "tests/fetched.py"]
+
+
 def test_what_is_asked_of_a_kind_of_files_how_to_do_or_of_an_acronym_is_found_where_that_is_said(
     tmp_path: Path,
 ) -> None:

@@ -99,9 +99,9 @@ def denies(sentence: str) -> bool:
 
 
 def says_opposite(asked: Collection[str], said: Collection[str]) -> bool:
-    """Whether a stem of a question is missing among a sentence's, and its opposite is there.
+    """Whether a sentence lacks a stem of the question but has its opposite.
 
-    A stem is also the opposite of one with a negating prefix: illegitimate, legitimate.
+    A question's "illegitimate" has its opposite in a sentence's "legitimate", not the other way round.
     """
     missing = [stem for stem in asked if stem not in said]
     return any(not _opposites().get(stem, frozenset()).isdisjoint(said) for stem in missing) or any(

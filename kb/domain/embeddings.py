@@ -41,9 +41,9 @@ class EmbeddingModel(NamedTuple):
 
 
 class EncodedQuestion(NamedTuple):
-    """A question's vector, float32[dimensions], L2 = 1, and its tokens, float32[n, dimensions], each L2 = 1.
+    """`vector`: float32[dimensions]; `tokens`: float32[n, dimensions], None if the encoder gives none.
 
-    Little-endian; None where the encoder gives no tokens.
+    Little-endian bytes, each row L2 = 1.
     """
 
     vector: bytes

@@ -58,7 +58,7 @@ class SectionChunker(Protocol):
         """The kinds it cuts: `markdown`, or the names of extractors."""
 
     def starts(self, text: str, blocks: Sequence[TextBlock]) -> Sequence[int]:
-        """The positions in the `blocks` of a text, from 0 and rising, of those that begin a section: the first does."""
+        """Indexes into `blocks`, ascending, at which sections begin. Block 0 always does; listing it is optional."""
 
 
 class TextEmbedder(Protocol):

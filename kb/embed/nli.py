@@ -54,7 +54,7 @@ class OnnxNli(NamedTuple):
 
 
 def open_nli(model_dir: Path, named: Path, threads: int) -> OnnxNli:
-    """The model in the folder of that name below `model_dir`, or in `named`. Raises: ModelMissing, ModelCorrupt."""
+    """The model in `model_dir/<last part of named>`, else in `named`. Raises: ModelMissing, ModelCorrupt."""
     folder = next((each for each in (model_dir / named.name, named) if each.is_dir()), None)
     path = None if folder is None else next((folder / f for f in _MODEL_FILES if (folder / f).is_file()), None)
     if folder is None or path is None:

@@ -195,7 +195,7 @@ def substrings(words: Iterable[str]) -> list[str]:
 
 
 def unit_lexicon(known: Iterable[KnownUnit]) -> tuple[Mapping[str, str], Mapping[str, int]]:
-    """The commonest reading of each surface and the surface's count, function words included."""
+    """Two maps by written form: the morphemes it most often has, and its count. Function words are included."""
     counts: Counter[str] = Counter(dict.fromkeys(_function_words(), _FUNCTION_WORD_COUNT))
     readings: dict[str, tuple[int, str]] = dict.fromkeys(_function_words(), (_FUNCTION_WORD_COUNT, ""))
     for surface, morphemes, occurrences in known:

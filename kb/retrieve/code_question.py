@@ -79,6 +79,11 @@ class CodeQuestion(NamedTuple):
     searched_share: float
 
 
+def names_tests(text: str) -> bool:
+    """Whether a question or a path names tests: `tests/`, `FooTest`, `testing`, but not `latest`."""
+    return any(part.startswith("test") or part == "conftest" for part in parts_of(text))
+
+
 def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQuestion:
     """The question as it is asked of code; `terms` are those it is searched by among notes, Korean as morphemes."""
     text = _RECEIVER.sub(r"\1.", text[:_READ_CHARS])
@@ -115,7 +120,7 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
         places=places,
         files=tuple(match[0] for match in pattern("code_words", "file").finditer(bare)),
         words_beside=words_beside,
-        wants_tests="test" in text.lower(),
+        wants_tests=names_tests(text),
         wants_stubs=bool(pattern("code_words", "stub", re.IGNORECASE).search(text)),
         is_of_code=bool(places)
         or (

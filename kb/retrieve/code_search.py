@@ -20,7 +20,7 @@ from kb.domain.symbols import Repository
 from kb.language.lists import english_stopwords, pattern, table
 from kb.language.names import dotted, parts_of, singular, squashed
 from kb.records import NamedTuple
-from kb.retrieve.code_question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, read_code_question
+from kb.retrieve.code_question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, names_tests, read_code_question
 from kb.retrieve.filters import passing
 from kb.retrieve.index import Index
 from kb.retrieve.search import code_label
@@ -206,7 +206,7 @@ def _used(row: queries.CodeRow, question: CodeQuestion) -> _Scored:
 
 
 def _of_file(row: queries.CodeRow, question: CodeQuestion) -> float:
-    if "test" in row.workspace_path.lower() and not question.wants_tests:
+    if names_tests(row.workspace_path) and not question.wants_tests:
         return weight("in_tests")
     return weight("asked_kind") if _is_called(row.workspace_path, question.asked_kind) else 0.0
 

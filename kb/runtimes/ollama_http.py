@@ -52,7 +52,7 @@ class OllamaServer:
     def lines(
         self, path: str, body: dict[str, Any], model: str, most_bytes: int
     ) -> Generator[dict[str, Any], None, None]:
-        """The JSON objects that `path` streams, a line each; closing the generator hangs up.
+        """The JSON objects that `path` streams, a line each; closing the generator drops the connection.
 
         Raises: ModelUnreachable, ModelNotPulled, ModelTimeout, PromptTooLong, StreamBroken.
         """

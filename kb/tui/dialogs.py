@@ -99,7 +99,7 @@ class ListDialog(ModalScreen[Chosen]):
         """Enter, where no row is marked."""
 
     def on_mount(self) -> None:
-        """Shows all."""
+        """Fill the list with every row."""
         self._list.can_focus = False
         self._fill("")
 

@@ -45,7 +45,7 @@ class AskingScreen(Screen[str | None]):
         self._said = Static("…", classes="title", markup=False)
 
     def parts(self) -> ComposeResult:
-        """The widgets between the title and the keys."""
+        """The widgets between the title and the footer."""
         yield from ()
 
     def compose(self) -> ComposeResult:

@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The shown list: the hits of a search or the places of an answer, with its question."""
+    """The numbered places that the last search or answer printed, with its question."""
 
     command: str
     question: str

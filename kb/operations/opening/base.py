@@ -210,7 +210,7 @@ class Base:
         return filters._replace(among_visible=True) if self.hides else filters
 
     def hidden_from_models(self) -> frozenset[str]:
-        """The paths of documents that no language model may read; what is hidden here is not among the hits anyway."""
+        """The paths that no language model may read. None for an agent, from whom they are hidden already."""
         if self._audience == "agent":
             return frozenset()
         from kb.operations.opening.exposure import hidden_paths, rules_for

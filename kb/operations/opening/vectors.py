@@ -41,7 +41,7 @@ _LOAD_MIRROR_AT = 8
 
 
 class Encoding(NamedTuple):
-    """A question that is being encoded, and what waits for it."""
+    """A question whose encoding has begun; `encoded()` blocks until it is ready."""
 
     query: SearchQuery
     encoded: Callable[[], EncodedQuestion]
