@@ -51,7 +51,7 @@ class _Hidden(NamedTuple):
 def assemble_encoder(weight_file: Path, directory: Path, update_file: Path | None) -> None:
     """Write the encoder's files into `directory`; without an update they are the base's.
 
-    Raises: ModelCorrupt when a file cannot be read as what it should be.
+    Raises: ModelCorrupt when a file cannot be parsed.
     """
     weights = read_weights(weight_file)
     write_pieces(weights.vocabulary, directory)

@@ -72,10 +72,10 @@ def _pooling(name: str) -> Pooling:
 
 
 class Provider(NamedTuple):
-    """`name`: installed, fastembed, ollama, llama_cpp or plugin; auto is fastembed for what is not installed.
+    """`name`: installed, fastembed, ollama, llama_cpp or plugin; auto is fastembed for models that are not installed.
 
-    The prefixes and the pooling are those of the configured `model`; any other has those of its family. `endpoint` and
-    the times are those of the Ollama server; `gguf_places` are the folders where GGUF files are looked for.
+    The prefixes and the pooling are for the configured `model`; any other has those of its family. `endpoint` and the
+    times are for the Ollama server; `gguf_places` are the folders to search for GGUF files.
     """
 
     name: str = "auto"
@@ -90,12 +90,12 @@ class Provider(NamedTuple):
     gguf_places: tuple[Path, ...] = ()
 
     def of_version(self, version: str) -> Provider:
-        """The one that made vectors of that version, whatever is configured now."""
+        """The provider of stored vectors of that version, whatever is configured now."""
         made_by = version.partition(":")[0]
         return self._replace(name=made_by if made_by in (HUB, OLLAMA, LLAMA_CPP, PLUGIN) else "auto")
 
     def form(self, name: str) -> TextForm:
-        """How texts are given to the model called `name`."""
+        """How the model called `name` reads texts."""
         form = family_form(name)
         if _bare(name) != _bare(self.model):
             return form
@@ -106,7 +106,7 @@ class Provider(NamedTuple):
         return form if self.pooling == AS_FAMILY else form._replace(pooling=_pooling(self.pooling))
 
     def server(self) -> OllamaServer:
-        """The Ollama server; nothing is asked of it yet."""
+        """The Ollama server; sends no request yet."""
         from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
         return OllamaServer(self.endpoint, Timeouts(self.connect_seconds, self.silence_seconds, self.total_seconds))
@@ -116,5 +116,5 @@ AUTO = Provider()
 
 
 def _bare(name: str) -> str:
-    """A name without its owner (`intfloat/`) or folder, and without the ending of its file: both may be left out."""
+    """A name without its owner (`intfloat/`) or folder, and without its file extension: both are optional."""
     return name.rpartition("/")[2].removesuffix(GGUF_SUFFIX).casefold()

@@ -1,4 +1,4 @@
-"""The embedder of a model that a server, llama.cpp or a plugin runs: texts in its form in, rows of numbers out."""
+"""The embedder of a model that a server, llama.cpp or a plugin runs: formatted texts → rows of numbers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 Rows: TypeAlias = Sequence[Sequence[float]]
 
-# A text that is too long with fewer characters than these cannot be halved: the model means something else.
+# A shorter text that is reported as too long is not halved: the model has another fault.
 _SHORTEST_CHARS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class RowEmbedder:
-    """For many texts and for one. `rows` gives each text its numbers; it raises PromptTooLong for one that is too long.
+    """Embeds many texts or one. `rows` returns the numbers of each text; it raises PromptTooLong for a long one.
 
     `form` is how the model reads a text, `provider` who runs it.
     """
@@ -47,14 +47,14 @@ class RowEmbedder:
         return EncodedQuestion(self.embed([text], "query")[0].astype("<f4").tobytes())
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """The tokens of each text, its prefix included: an estimate, on the high side."""
+        """A high estimate of the tokens of each text, with its prefix."""
         return [estimated_tokens(self.form.text(text, role)) for text in texts]
 
 
 def _fitting(encode: Callable[[Sequence[str]], Rows], texts: Sequence[str]) -> Rows:
-    """One vector a text; of one that does not fit, the mean over its halves, halved on, weighed by their lengths.
+    """One vector per text; for one that does not fit, the mean over its (repeatedly halved) parts, weighted by length.
 
-    Only the model can tell what fits: `encode` raises PromptTooLong. Raises: the same for a short text.
+    Only the model knows what fits: `encode` raises PromptTooLong. Raises: PromptTooLong for a short text.
     """
     try:
         return encode(texts)

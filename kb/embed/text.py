@@ -1,4 +1,4 @@
-"""Texts as encoders read them: characters that all of them see alike, and the text of a chunk under its headings."""
+"""Prepares texts for encoders: normalises characters, and puts a chunk's text under its headings."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-# Bumped when `passage_text` changes: each vector names it, and the next ingest embeds passages of other versions again.
+# Bumped when `passage_text` changes: vectors record it, and the next ingest embeds passages of other versions again.
 PASSAGE_VERSION = "p1"
 
 # Bumped when `kb.embed.passage_tokens` keeps other tokens.
 TOKENS_VERSION = "ward8-4"
 
-# Of a component of a passage's tokens.
+# Bits of a component of a passage's tokens.
 TOKEN_BITS = 4
 
 # The words with which encoders mark a text's ends. In a note they are text (`<s>` is HTML's strike-through), and must
@@ -21,7 +21,7 @@ _MARKS = re.compile(r"<(/?s|pad|unk|mask)>")
 
 
 def encoder_text(text: str) -> str:
-    """`text` in NFC, without NUL, its look-alikes of encoder marks taken apart, unpaired surrogates as `?`.
+    """`text` in NFC, without NUL, with look-alikes of special tokens split, and unpaired surrogates as `?`.
 
     macOS writes Hangul decomposed (NFD), which costs .13 of cosine; a NUL would end the text inside C.
     """
@@ -37,10 +37,10 @@ def passage_text(title: str, heading_path: Sequence[str], text: str) -> str:
 
 
 def passage_version(*, with_tokens: bool) -> str:
-    """The version of a vector: of its text's form, and of the tokens beside it where they are kept."""
+    """The version of a vector: of its text's form, and of its stored tokens, if any."""
     return f"{PASSAGE_VERSION}/{TOKENS_VERSION}" if with_tokens else PASSAGE_VERSION
 
 
 def tokens_bytes(rows: int, components: int) -> int:
-    """The bytes of a passage's tokens in so many rows: half a byte a component, and the scale of each row."""
+    """The bytes of a passage's token rows: half a byte per component, and the scale of each row."""
     return rows * (components // 2 + 2)

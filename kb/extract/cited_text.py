@@ -17,7 +17,7 @@ from kb.domain.citations import (
 )
 from kb.domain.derived import DerivedName, ModelCaption, Transcript
 
-# A line belongs to a region when so much of it lies inside.
+# A line belongs to a region when at least this share of it is inside.
 _INSIDE_SHARE = 0.5
 
 
@@ -59,7 +59,7 @@ def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
 
 
 def _region(region: Box, derived: Mapping[DerivedName, bytes]) -> str | None:
-    """The lines of a picture that lie in the region; only a file of a single picture is cited so."""
+    """The lines of a picture in the region; only a file with a single picture has such citations."""
     from kb.extract.ocr.recognised_pages import read_whole_words
 
     if "ocr" not in derived:

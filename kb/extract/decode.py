@@ -27,15 +27,15 @@ _KS_X_1001_HANGUL = re.compile(rb"[\xb0-\xc8][\xa1-\xfe]")
 _HIGH_BYTES = re.compile(rb"[\x80-\xff]+")
 _HANGUL_SHARE = 0.75
 
-# UTF-16 text without a mark has a NUL in every second byte of its spaces, digits and line ends; binary noise and a
-# stray NUL do not keep to one side.
+# UTF-16 text without a mark has a NUL in every second byte of its spaces, digits and line ends; in binary noise, NULs
+# are at odd and even places.
 _UTF16_SAMPLE_BYTES = 65_536
 _UTF16_NUL_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A file's text with `\\n` line ends, and the name of the encoding it was read as."""
+    """A file's text with `\\n` line ends, and the name of its encoding."""
 
     text: str
     encoding: str

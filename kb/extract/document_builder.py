@@ -1,4 +1,4 @@
-"""Builds a document: the blocks an extractor adds, numbered and placed below their headings, and its warnings."""
+"""Builds a document from an extractor's blocks, numbered and placed below their headings, and its warnings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DocumentBuilder:
         symbols: tuple[Symbol, ...] = (),
         references: tuple[Reference, ...] = (),
     ) -> Document:
-        """The document. Without a title it takes the file's name; without a language, the one of its first text."""
+        """The document. The default title is the file's name; the default language is that of its first text."""
         workspace_path, asset_id, parser_version = self._identity
         return Document(
             doc_id=self._doc_id,

@@ -1,10 +1,10 @@
-"""Notes and source code as HTML for the page in the browser: nothing in it runs, and nothing is fetched.
+"""Renders notes and source code as HTML for the browser, without scripts or fetched content.
 
     note: lines → tokens of the note parser → HTML with `data-from` and `data-to` on each block → cleaned
 
-`data-from` and `data-to` are the lines of the file that a block was written on. A link to a note carries its name as
-`data-note`, which the page resolves; a picture of the knowledge base is `data-image`, and one of the web is a link. The
-note's own HTML passes a list of harmless elements (nh3), without scripts, styles, frames, forms and event handlers.
+`data-from` and `data-to` are a block's lines in the file. A link to a note has the note's name as `data-note`, which
+the page resolves; a picture of the knowledge base is `data-image`, and one of the web is a link. The note's own HTML is
+filtered to harmless elements (nh3), without scripts, styles, frames, forms and event handlers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from markdown_it.utils import OptionsDict
 from kb.extract.markdown.frontmatter import read_frontmatter
 from kb.extract.markdown.parser import MAX_LINE_CHARS, note_parser
 
-# Text of more characters is shown without colours, for the time they would take.
+# Longer text is shown without colours, which would take too long.
 MAX_COLOURED_CHARS = 400_000
 
 # A longer note is shown as its lines: a browser would take seconds to lay it out in one piece.
@@ -51,7 +51,7 @@ _ATTRIBUTES = {
 
 
 def note_html(source_text: str) -> str | None:
-    """The note as HTML; None where it is too long, or its markup cannot be read; its lines are then shown.
+    """The note as HTML; None where it is too long or its markup cannot be parsed (the page then shows its lines).
 
     `source_text` is the whole file, frontmatter included; lines are counted from its first.
     """
@@ -71,7 +71,7 @@ def note_html(source_text: str) -> str | None:
 
 
 def _number_lines(tokens: Sequence[Token], first_line: int, lines: Sequence[str]) -> None:
-    """Set the lines that each block was written on, without blank ones at its end."""
+    """Set the source lines of each block, without blank ones at its end."""
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.hidden or token.type == "inline":
             continue
@@ -87,7 +87,7 @@ def highlighted_lines(source: str, language: str | None) -> list[str]:
     lines = source.split("\n")
     lexer = _lexer(language.lower()) if language and len(source) <= MAX_COLOURED_CHARS else None
     if lexer is not None:
-        from pygments import highlight  # half of what kb reads is no source
+        from pygments import highlight  # not needed for notes
         from pygments.formatters import HtmlFormatter
 
         found = highlight(source, lexer, HtmlFormatter(nowrap=True)).split("\n")
@@ -110,7 +110,7 @@ def _lexer(language: str) -> Any:
         return None
 
 
-# Languages that Pygments calls otherwise than kb and people do.
+# Languages that Pygments has other names for.
 _LEXERS = {"dockerfile": "docker", "gomod": "text", "gradle": "groovy", "make": "makefile"}
 
 
@@ -130,7 +130,7 @@ def _cleaned(rendered: str) -> str:
 
 
 def _filtered(element: str, attribute: str, value: str) -> str | None:
-    """The value of an attribute that may stay: a link leads outside or nowhere, a class is one of the highlighter's."""
+    """The value of an allowed attribute: a link leads outside or nowhere, a class is one of the highlighter's."""
     if attribute == "href":
         return value if _SCHEME.match(value) else None
     if attribute == "class":
@@ -142,7 +142,7 @@ class _NoteRenderer(RendererHTML):
     """markdown-it's renderer, with the marks of notes."""
 
     def wikilink(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """A link to another note, or a picture of one that is shown in place."""
+        """A link to another note, or an embedded picture."""
         token = tokens[index]
         target = str(token.meta["target"])
         if token.meta["embedded"] and _is_picture(target):
@@ -150,7 +150,7 @@ class _NoteRenderer(RendererHTML):
         return f'<a data-note="{html.escape(target)}">{html.escape(token.content)}</a>'
 
     def hashtag(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """A tag, which leads to the notes that have it."""
+        """A tag, which links to the notes that have it."""
         tag = html.escape(tokens[index].content)
         return f'<a data-tag="{tag}">#{tag}</a>'
 
@@ -163,7 +163,7 @@ class _NoteRenderer(RendererHTML):
         return _picture(unquote(source), alt)
 
     def link_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """A link: outside as it is, to a file of the knowledge base by its name."""
+        """A link: unchanged to the outside, by name to a file of the knowledge base."""
         href = str(tokens[index].attrs.get("href", ""))
         if _SCHEME.match(href) or href.startswith("//"):
             return f'<a href="{html.escape(href)}" data-outside="">'
@@ -185,7 +185,7 @@ class _NoteRenderer(RendererHTML):
         return f"<blockquote{self.renderAttrs(token)}>\n"
 
     def list_item_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """An item; the box of a task is a sign that nobody can tick."""
+        """An item; a task's box is a character, not an input."""
         first = _first_text(tokens, index)
         if first is not None and (mark := _TASK.match(first.content)):
             first.content = ("☐ " if mark[1] == " " else "☑ ") + first.content[mark.end() :]
@@ -208,7 +208,7 @@ class _NoteRenderer(RendererHTML):
 
 
 def _first_text(tokens: Sequence[Token], index: int) -> Token | None:
-    """The text that a quotation or an item begins with; None where it begins with anything else."""
+    """The first text of a quotation or an item; None where it begins with anything else."""
     inline = next((each for each in tokens[index + 1 : index + 3] if each.type == "inline"), None)
     first = inline.children[0] if inline is not None and inline.children else None
     return first if first is not None and first.type == "text" else None

@@ -1,8 +1,8 @@
 """Image files: bytes → frames in grey → the step `ocr` → blocks, each with its region → Document.
 
-A paragraph of a single picture is cited by its region, one of a TIFF of several by its page. A file is opened without
-trusting it: its header is judged before a pixel is decoded, and what would not fit into memory is refused, whatever the
-file claims to be. Pages of a TIFF are read one by one; of an animation, the first frame.
+A paragraph of a single picture is cited by its region, one of a multi-page TIFF by its page. Files are not trusted: the
+header is checked before a pixel is decoded, and a picture that would not fit into memory is refused. Pages of a TIFF
+are read one by one; of an animation, the first frame.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF")
 MAX_PIXELS = 150_000_000
 MAX_FRAMES = 500
 
-# What recognition works on at most: an A4 page at 420 dpi.
+# The largest picture for recognition: an A4 page at 420 dpi.
 _MAX_SIDE = 5_000
 _ORIENTATION_TAG = 0x0112
 
@@ -66,7 +66,7 @@ def derive(job: Job) -> bytes:
 def assemble_image(
     derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
 ) -> Document:
-    """The document of an image: its recognised lines, and what a vision model says it shows."""
+    """The document of an image: its recognised lines, and a vision model's caption."""
     names: tuple[DerivedName, ...] = ("ocr", "caption")
     labels = {name: derived[name].engine.label if name in derived else NOT_DERIVED for name in names}
     builder = DocumentBuilder(workspace_path, asset_id, labelled_version(PARSER_VERSION, labels))
@@ -114,7 +114,7 @@ def frames(data: bytes) -> Iterator[Frame]:
 
 @contextmanager
 def _opened(data: bytes) -> Iterator[Image]:
-    """The image, its size checked and nothing decoded yet; every error inside the block becomes ExtractFailed."""
+    """The image, with its size checked and nothing decoded yet; errors inside the block become ExtractFailed."""
     from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = None  # the header is checked here, frame by frame

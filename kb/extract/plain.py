@@ -2,8 +2,8 @@
 
     decode → runs of lines by the rules of the format → blocks → title, tags, language → Document
 
-Only markup that separates the parts of a note is read: headings, code, comments, and what describes the file itself
-(`#+TITLE:`, `:author:`). All other lines are paragraphs, as they are written.
+Only markup that separates the parts of a note is parsed: headings, code, comments, and fields of the file (`#+TITLE:`,
+`:author:`). All other lines are paragraphs, as written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ADOC_SOURCE = re.compile(r"\[source,[ \t]*([\w+-]+)")
 
 
 class _Part(NamedTuple):
-    """The lines `first`..`end` (half open, from 0) of a note; an empty range says something of the whole file.
+    """The lines `first`..`end` (half open, from 0) of a note; an empty range describes the whole file.
 
     `level` is a heading's, 1 that of the note's title; `code` is the language of a listing, or empty.
     """
@@ -152,7 +152,7 @@ def _rst(lines: Sequence[str]) -> Iterator[_Part]:
 
 
 def _rst_heading(lines: Sequence[str], at: int, levels: dict[str, int]) -> _Found:
-    """A title with a line of signs below it, and perhaps above. Each file has its own signs for each level."""
+    """A title with a line of signs below it, and perhaps above. Each file may use other signs for each level."""
     first, second, third = (line.rstrip() for line in (*lines[at : at + 3], "", "")[:3])
     if _RST_ADORNMENT.match(first):
         if first != third or not second or _RST_ADORNMENT.match(second):

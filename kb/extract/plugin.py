@@ -36,7 +36,7 @@ class PluginStep:
         return Engine(self.name, find_plugin("extractor", self.name).version)
 
     def is_needed(self, earlier: Results) -> bool:
-        """Always: nothing else reads such a file."""
+        """Always: no other step reads such a file."""
         return True
 
     def derive(self, job: Job) -> bytes:

@@ -1,8 +1,8 @@
-"""The extractors, by the names that the table of kinds has for them (`kb.domain.kinds`).
+"""The extractors, by their names in the table of kinds (`kb.domain.kinds`).
 
-An extractor is a function that builds a document. Without steps it is given the file's bytes, in this process; with
-steps, each of which an engine derives in a separate process, it is given their results. Modules are imported when their
-first file is met, so that asking for a version or searching loads no parser and no engine.
+An extractor is a function that builds a document. Without steps, it gets the file's bytes, in this process; with
+steps, each of which an engine derives in a separate process, it gets their results. Modules are imported for their
+first file, so that a version check or a search loads no parser and no engine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kb.extract.code.grammars import parser_version
 
 
 class Step(NamedTuple):
-    """A result that is derived from a file, and the module that derives it (`kb.domain.derived`).
+    """A result derived from a file, and the module that derives it (`kb.domain.derived`).
 
     Without the result of a step that `is_required` there is no document. `plugin` is the extractor of another package
     whose step this is.
@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Reads one kind of files: the version of its documents, where its function is, and its steps in order."""
+    """Reads one kind of files: the version of its documents, the place of its function, and its steps in order."""
 
     parser_version: str
     module: str

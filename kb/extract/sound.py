@@ -1,9 +1,8 @@
-"""A recording's bytes → mono samples at 16 kHz → the stretches of it in which anything is to be heard.
+"""A recording's bytes → mono samples at 16 kHz → its stretches of audible sound.
 
-The FFmpeg libraries that PyAV ships decode it a little at a time, so that a recording of hours never lies in memory as
-a whole. A damaged packet is left out; a file without any sound that can be decoded is refused. Silence is never handed
-to the recogniser: Whisper answers it with phrases it has learned (`Thank you for watching`), and takes as long for it
-as for speech.
+The FFmpeg libraries that PyAV ships decode it a little at a time, so that a recording of hours is never in memory as a
+whole. A damaged packet is left out; a file without decodable sound is refused. Silence is never passed to the
+recogniser: Whisper turns it into learned phrases (`Thank you for watching`), and takes as long as for speech.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ SAMPLE_RATE_HZ = 16_000
 
 _HINT = "play it, and save it again"
 
-# FFmpeg tells a format by the content, whatever the name: a playlist or session description called talk.mp3 would have
-# it open sockets and other files. Only formats that hold their sound themselves are read, and from nowhere else.
+# FFmpeg detects a format by the content, whatever the name: a playlist or session description called talk.mp3 would
+# make it open sockets and other files. Only formats that contain their sound are read, and no other source.
 _FORMATS = "aac,aiff,amr,ape,asf,au,avi,caf,flac,matroska,mov,mp3,mp4,mpeg,mpegts,ogg,tta,w64,wav,webm,wv"
 _OPEN_OPTIONS = {"format_whitelist": _FORMATS, "protocol_whitelist": "none"}
 
@@ -40,7 +39,7 @@ _FRAME_SAMPLES = SAMPLE_RATE_HZ * FRAME_MS // 1000
 LEAST_LOUDNESS = 0.004
 
 _LEAD_FRAMES = 10
-# Whisper works through half a minute at once: parting at shorter pauses would make it do more than it saves.
+# Whisper processes half a minute at once: splitting at shorter pauses would cost more than it saves.
 _PAUSE_FRAMES = 10_000 // FRAME_MS
 _BREATH_FRAMES = 300 // FRAME_MS
 _WISHED_FRAMES = 240_000 // FRAME_MS
@@ -49,7 +48,7 @@ _LEAST_LOUD_FRAMES = 3
 
 
 def duration_ms(data: bytes) -> int | None:
-    """How long the file says it is; None where it does not say. Raises: ExtractFailed."""
+    """The duration in the file's header; None without one. Raises: ExtractFailed."""
     with _opened(data) as container:
         return container.duration // 1000 if container.duration else None
 
@@ -99,15 +98,15 @@ class Stretch(NamedTuple):
 
     @property
     def end_ms(self) -> int:
-        """Where it ends, from the start of the recording."""
+        """The end, from the start of the recording."""
         return self.start_ms + len(self.samples) * 1000 // SAMPLE_RATE_HZ
 
 
 def sounding_stretches(parts: Iterable[Samples]) -> Iterator[Stretch]:
-    """The stretches of a recording, in order, each with a little of the quiet around it."""
+    """The stretches of a recording, in order, each with a little silence around it."""
     import numpy as np
 
-    held: list[Samples] = []  # frames of the stretch, or the quiet that leads up to it
+    held: list[Samples] = []  # frames of the stretch, or the silence before it
     loudness: list[float] = []
     first, loud, quiet = 0, 0, 0  # number of the first frame held, loud frames among them, quiet ones at the end
 

@@ -1,8 +1,8 @@
 """Recordings: bytes → the step `transcript` → a block for each segment of speech, with its time → Document.
 
-whisper.cpp hears the stretches of sound (`kb.extract.sound`) through pywhispercpp; its segments are set on the
-recording's clock. Three gates keep noises from becoming words: silence is never heard, what Whisper itself writes as a
-noise is dropped, and so is what Whisper is not sure of, or says again and again.
+whisper.cpp transcribes the stretches of sound (`kb.extract.sound`) through pywhispercpp; its segments get times of the
+recording. Three gates keep noises from becoming words: silence is never transcribed, segments that Whisper marks as
+noise are dropped, and so are doubtful and often repeated segments.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ ENGINE = "whisper.cpp"
 GGML_FILE = "ggml-model.bin"
 AUTO_LANGUAGE = "auto"
 
-# A language heard with less certainty than this gives way to the likelier of those that kb is made for.
+# A language detected with less certainty than this is replaced by the likelier of kb's home languages.
 LEAST_LANGUAGE_PROBABILITY = 0.5
 HOME_LANGUAGES = ("en", "ko")
 
-# The geometric mean of a segment's token probabilities below which it is taken for noise heard as words.
+# Below this geometric mean of its token probabilities, a segment is taken for noise.
 LEAST_CONFIDENCE = 0.4
 
 _TICK_MS = 10  # whisper.cpp counts in hundredths of a second
@@ -66,7 +66,7 @@ _MOST_REPEATS = 2
 _REPORTED_EVERY_SAMPLES = 60 * SAMPLE_RATE_HZ
 _ERROR_LEVEL = 4  # of whisper.cpp's log
 
-# What Whisper writes for sounds: [BLANK_AUDIO], (upbeat music), *wind*, ♪.
+# Whisper's text for sounds: [BLANK_AUDIO], (upbeat music), *wind*, ♪.
 _SOUND = re.compile(r"(?:\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|\W)*")
 
 
@@ -90,7 +90,7 @@ def is_needed(earlier: Results) -> bool:
 
 
 def derive(job: Job) -> bytes:
-    """The transcript; each stretch that is heard is kept. Raises: ExtractFailed, ModelCorrupt."""
+    """The transcript; each finished stretch is cached. Raises: ExtractFailed, ModelCorrupt."""
     speech, made_by = job.settings.speech, engine(job.settings)
     assert speech is not None
     assert made_by is not None
@@ -130,11 +130,11 @@ class _CountedSound:
 
     @property
     def elapsed_ms(self) -> int:
-        """How much sound has passed."""
+        """The duration of the samples so far."""
         return self._count * 1000 // SAMPLE_RATE_HZ
 
     def report(self, done_ms: int) -> None:
-        """Report how far the recording is heard."""
+        """Report the progress in the recording."""
         self._job.on_progress(Progress(done_ms, max(done_ms, self._claimed_ms)))
 
 
@@ -166,8 +166,8 @@ def assemble_audio(
 class Heard:
     """The state of a recording after the stretches up to `until_ms`: everything that the next ones depend on.
 
-    `language` is empty until it is heard; `repeats` counts how often the last text was said again. `left_out_ms` is the
-    time heard in each language that the configuration does not name.
+    `language` is empty until it is detected; `repeats` counts repetitions of the last text. `left_out_ms` is the time
+    in each language that is not configured.
     """
 
     language: str = ""
@@ -184,22 +184,22 @@ class Heard:
 
     @staticmethod
     def from_json(data: bytes) -> Heard:
-        """What `to_json` wrote, read back."""
+        """Parses the result of `to_json`."""
         value = json.loads(data)
         return Heard(**{**value, "segments": [TranscriptSegment(**each) for each in value["segments"]]})
 
     def to_json(self) -> bytes:
-        """The form in which a transcript that is not finished is kept."""
+        """The cached form of an unfinished transcript."""
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _several(language: str) -> tuple[str, ...]:
-    """The languages that `ko+en` names; none of one language, or of `auto`."""
+    """The languages in `ko+en`; none for a single language, or for `auto`."""
     return tuple(language.split("+")) if "+" in language else ()
 
 
 class Listener:
-    """A model that hears one recording, stretch by stretch, in the `language` that is configured.
+    """A model that transcribes one recording, stretch by stretch, in the configured `language`.
 
     `auto` is the language of the first stretch. Of several languages, each stretch is in one; a stretch in another
     language is left out.
@@ -254,7 +254,7 @@ def heard_language(model: Model, stretch: Stretch, expected: Collection[str] = H
 
 
 def placed(segment: Segment, stretch: Stretch) -> TranscriptSegment:
-    """The segment on the recording's clock, without the quiet at its ends."""
+    """The segment with times of the recording, without the silence at its ends."""
     first, end = segment.t0 * _TICK_MS // FRAME_MS, max(1, segment.t1 * _TICK_MS // FRAME_MS)
     loud = [at for at, value in enumerate(stretch.loudness[first:end], first) if value >= LEAST_LOUDNESS]
     start_ms, end_ms = (loud[0] * FRAME_MS, (loud[-1] + 1) * FRAME_MS) if loud else (first * FRAME_MS, end * FRAME_MS)
@@ -272,7 +272,7 @@ def open_whisper(ggml: Path, threads: int) -> Model:
 
     with log_of_whisper() as errors:
         model = Model(str(ggml), n_threads=threads, print_progress=False)
-    if errors:  # the library hands out a model all the same, and ends the process when it is used
+    if errors:  # the library returns a model even so, and ends the process when it is used
         raise ModelCorrupt(
             f"whisper.cpp cannot load {ggml}: {errors[0]}", f"run `kb models install --force {ggml.parent.name}`"
         )
@@ -281,13 +281,13 @@ def open_whisper(ggml: Path, threads: int) -> Model:
 
 @lru_cache(maxsize=1)
 def kept_whisper(ggml: Path, threads: int) -> Model:
-    """As `open_whisper`, loaded once in a process: whisper.cpp gives back little of a model that is dropped."""
+    """As `open_whisper`, loaded once per process: whisper.cpp frees little of a dropped model."""
     return open_whisper(ggml, threads)
 
 
 @contextmanager
 def log_of_whisper() -> Iterator[list[str]]:
-    """The errors that whisper.cpp logs meanwhile. Its own logger, which would print, is back at the end."""
+    """The errors that whisper.cpp logs inside the block; restores its own logger, which prints, at the end."""
     from _pywhispercpp import whisper_log_set
 
     errors: list[str] = []

@@ -1,4 +1,4 @@
-"""Derives the results of a file's steps, an engine each: what a worker process runs for a file (`kb.workers.pool`)."""
+"""Derives the results of a file's steps, one engine per step, in a worker process (`kb.workers.pool`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kb.workers.pool import Suspect, Tell
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One file and the steps it needs; `kept` is what a run that was stopped had of them."""
+    """One file and the steps it needs; `kept`: their partial results from a stopped run."""
 
     media_type: MediaType
     steps: tuple[Step, ...]
@@ -24,14 +24,14 @@ class Work:
 
 
 class StepProgress(NamedTuple):
-    """How far a step has come."""
+    """The progress of a step."""
 
     name: DerivedName
     progress: Progress
 
 
 class StepKept(NamedTuple):
-    """What a step has derived so far."""
+    """The partial result of a step."""
 
     name: DerivedName
     so_far: bytes
@@ -46,7 +46,7 @@ class StepsDone(NamedTuple):
 
 
 def derive_steps(tell: Tell, work: Work, data: bytes) -> StepsDone:
-    """What the steps derive from `data`. Raises: Suspect with what is there where an engine breaks."""
+    """Derives the steps' results from `data`. Raises: Suspect with the results so far where an engine crashes."""
     results: dict[DerivedName, bytes] = {}
     for step in work.steps:
         module, earlier = step.load(), {**work.earlier, **results}
@@ -62,7 +62,7 @@ def derive_steps(tell: Tell, work: Work, data: bytes) -> StepsDone:
             raise Suspect(StepsDone(results, step.name, error)) from error
         except KbError as error:
             return StepsDone(results, step.name, error)
-        except ImportError as error:  # a package that is there, and lacks a library of the system
+        except ImportError as error:  # an installed package without its system library
             message = f"the engine cannot be loaded: {worded(error)}"
             hint = "reinstall it, or install the library it names"
             return StepsDone(results, step.name, ModelMissing(message, hint))

@@ -235,7 +235,7 @@ def _ago(match: re.Match[str], today: date) -> _Days:
 
 
 def _up_to_today(match: re.Match[str], today: date) -> _Days:
-    """`지난 3일`, `last two weeks`: so many days, weeks, months, years up to today."""
+    """`지난 3일`, `last two weeks`: that number of days, weeks, months or years up to today."""
     count, unit = _number(match["count"]), match["unit"].lower()
     if unit.startswith(("달", "개월", "month")):
         first = _months_off(today, -count)[0]

@@ -88,7 +88,7 @@ def _vowel_at(keys: str, at: int) -> tuple[str, int]:
 
 
 def _final_at(keys: str, at: int) -> tuple[str, int]:
-    """The final consonant at `at`, " " for none: a consonant with a vowel behind it begins the next syllable."""
+    """The final consonant at `at`, " " for none: a consonant before a vowel begins the next syllable."""
 
     def closes(end: int) -> bool:
         return not (end < len(keys) and keys[end] in _VOWELS)

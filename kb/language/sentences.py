@@ -99,7 +99,7 @@ def is_code(text: str, at: int) -> bool:
 
 
 class _Line(NamedTuple):
-    """A line `start`..`end`. `content` begins behind its quotation marks (`depth` of them) and list marker."""
+    """A line `start`..`end`. `content` begins after its quotation marks (`depth` of them) and list marker."""
 
     start: int
     content: int
@@ -203,7 +203,7 @@ def _cut(text: str, start: int, end: int, cited_at: Collection[int]) -> Iterator
 
 
 def _ends(text: str, mark: re.Match[str], start: int, end: int, is_cited: bool) -> bool:
-    """Whether a mark ends the sentence that began at `start`, in prose that goes on to `end`.
+    """Whether a mark ends the sentence that began at `start`, in prose that ends at `end`.
 
     Korean has no capitals: after a sentence that ends in Hangul, the next may begin with a name like `npm`.
     """

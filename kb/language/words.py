@@ -1,8 +1,7 @@
 """Single words: without what inflects them, as a text writes them, and how far apart two spellings are.
 
-The lexical index holds stems. An unknown word of a question is compared with the words as they are written: Latin
-ones folded, Korean ones without the particle behind them. Slips of the hand are counted in letters, of Hangul in
-single jamo.
+The lexical index contains stems. An unknown word of a question is compared with words as written: Latin ones folded,
+Korean ones without their particle. Typing errors are counted in letters, for Hangul in single jamo.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from collections.abc import Iterable
 from kb.language.hangul import decompose, is_hangul
 from kb.language.lists import words
 
-# A shorter word has so many neighbours that the nearest says nothing.
+# A shorter word has too many neighbours for the nearest to mean anything.
 LEAST_LATIN_LETTERS = 5
 LEAST_SYLLABLES = 3
 # Longer runs of letters are keys, hashes and data, none of them words that anybody types.
 MOST_LATIN_LETTERS = 24
 MOST_SYLLABLES = 12
-# From the first length on a Latin letter left out or put in is a slip, from the second on a vowel for another, and from
-# the third on two slips are looked for where one explains nothing: shorter words turn into others that way.
+# From the first length on, an omitted or extra Latin letter is a slip; from the second, a wrong vowel; from the third,
+# two slips are tried where one finds nothing: shorter words would match other words.
 _ADDED_LETTERS = 6
 _VOWEL_LETTERS = 7
 TWO_SLIPS_LETTERS = 10
@@ -40,12 +39,12 @@ def fold(word: str) -> str:
 
 
 def bare_word(word: str) -> str:
-    """A Korean word without the particle it ends in, if two syllables are left of it."""
+    """A Korean word without its final particle, if two syllables remain."""
     return word[: len(word) - len(particle_of(word))]
 
 
 def particle_of(word: str) -> str:
-    """The particle that a Korean word ends in, "" where less than two syllables would be left."""
+    """The final particle of a Korean word, "" where fewer than two syllables would remain."""
     for length in (3, 2, 1):
         particle = word[-length:]
         if len(word) - length < 2 or not is_syllable(word[-length - 1]):
@@ -84,7 +83,7 @@ def written_words(texts: Iterable[str]) -> list[str]:
 
 
 def written_pairs(texts: Iterable[str]) -> list[tuple[str, str]]:
-    """The words that texts give in both scripts, 도커(Docker) or Docker(도커): (Hangul, Latin) by letters."""
+    """The words that texts write in both scripts, 도커(Docker) or Docker(도커): (Hangul, Latin) by letters."""
     found = set()
     for text in texts:
         for hangul, latin, latin_first, hangul_second in re.findall(_PAIRS, text):
@@ -101,7 +100,7 @@ _ENDING_LETTERS = 2
 
 
 def is_correctable(word: str) -> bool:
-    """Whether a word (in lower case) is of one of the two scripts, and of a length, to be taken for a slip."""
+    """Whether a word (in lower case) has a script and length in which slips are corrected."""
     if is_hangul(word):
         return LEAST_SYLLABLES <= len(word) <= MOST_SYLLABLES
     is_latin = word.isascii() and word.isalpha() and word.islower()
@@ -109,15 +108,15 @@ def is_correctable(word: str) -> bool:
 
 
 def letters(word: str) -> str:
-    """What slips are counted in: the word's letters, or its jamo."""
+    """The units in which slips are counted: the word's letters, or its jamo."""
     return word if word.isascii() else decompose(word)
 
 
 def is_slip(typed: str, wanted: str) -> bool:
-    """Whether the one slip between two strings of letters is one that hands make, and no other word.
+    """Whether the one slip between two strings of letters is a likely typing error, not another word.
 
-    It leaves the first letter. Of Latin letters two are swapped, one is left out or put in (but not at the end: planet,
-    plane), or a vowel is another; consonants that differ make other words (heating, heading). Of jamo any may differ.
+    The first letter stays. In Latin, two letters are swapped, one is omitted or extra (but not at the end: planet,
+    plane), or a vowel differs; other consonants make other words (heating, heading). Any jamo may differ.
     """
     if typed[0] != wanted[0]:
         return False
@@ -130,13 +129,13 @@ def is_slip(typed: str, wanted: str) -> bool:
 
 
 def is_other_form(one: str, other: str) -> bool:
-    """Whether two words are the same but for how they end: executioner, execution."""
+    """Whether two words differ only in their ending: executioner, execution."""
     shorter = min(len(one), len(other)) - _ENDING_LETTERS
     return one[:shorter] == other[:shorter]
 
 
 def one_slip_away(word: str) -> list[str]:
-    """Every string one slip away from letters of one script: one too many, too few, another one, or two swapped."""
+    """Every string one slip away from letters of one script: one extra, omitted or replaced, or two swapped."""
     alphabet = _LETTERS if word.isascii() else _JAMO
     found: set[str] = set()
     for at in range(len(word) + 1):

@@ -137,7 +137,7 @@ class _Walk:
         self._unsupported: Counter[str] = Counter()
         self._is_asked_for: dict[str, bool] = {}  # whether its files are selected, by a folder's workspace path
         self._not_included = 0
-        # Device and inode of what was reached through links; the root, lest a link to above it starts over.
+        # Device and inode of each link's target; the root too, so that a link to a folder above does not start over.
         self._behind_links = {(root_stat.st_dev, root_stat.st_ino)}
 
     def events(self, scope: str) -> Iterator[ScanEvent]:

@@ -2,7 +2,7 @@
 
     decode → by syntax, by section or by paragraph → units → blocks → Document
 
-Nothing makes this fail: a file that cannot be parsed is cut by paragraphs, with a warning where it should be parsed.
+This never fails: a file that cannot be parsed is cut by paragraphs, with a warning where it should be parsed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kb.extract.document_builder import DocumentBuilder, written_lines
 
 _SHEBANG = re.compile(r"#!.*?\b(?P<program>python|bash|sh|zsh|dash|ksh|node|deno|bun)[\d.]*\b")
 _OF_PROGRAM = {"python": "python", "node": "javascript", "deno": "typescript", "bun": "typescript"}
-# A C++ header is called like a C one.
+# A C++ header has the same extension as a C one.
 _CPP = re.compile(r"^\s*(?:namespace\b|class\s+\w+|template\s*<|using\s+|public:|private:)", re.MULTILINE)
 _SIGNATURE_CHARS = 240
 _PACKAGE = {
@@ -34,7 +34,7 @@ _PACKAGE = {
     "java": re.compile(r"^package\s+([\w.]+)\s*;", re.MULTILINE),
     "kotlin": re.compile(r"^package\s+([\w.]+)\s*;?\s*$", re.MULTILINE),
 }
-# A line that only closes brackets or blocks belongs to the lines before it.
+# A line that only closes brackets or blocks belongs to the previous lines.
 _CLOSES = re.compile(r"[\s)}\];,]*(?:end|#endif.*|#else.*)?[\s;]*\Z")
 _IMPORTS = re.compile(r"\s*(?:import|from|use|using|#\s*include|package|require|extern crate|pub use|mod)\b")
 _NAMED = 3
@@ -44,7 +44,7 @@ _POINTER_RECEIVER = re.compile(r"func\s*\(\s*\w*\s*\*")
 class FileUnit(NamedTuple):
     """Lines `start`..`end` of a file, from 1; `symbol` is the definition they belong to.
 
-    `names` describe lines that are no definition: the small definitions in them, else `imports` or `statements`.
+    `names` describe lines outside definitions: the small definitions in them, else `imports` or `statements`.
     """
 
     start: int
@@ -62,7 +62,7 @@ class FileUnit(NamedTuple):
 
     @property
     def names_shown(self) -> tuple[str, ...]:
-        """The first of its names and how many more there are, as one; empty without any."""
+        """The first name with the number of further names; empty without any."""
         more = f" and {len(self.names) - _NAMED} more" if len(self.names) > _NAMED else ""
         return (", ".join(self.names[:_NAMED]) + more,) if self.names else ()
 
@@ -111,7 +111,7 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
 
 
 def _module(path: str, text: str, language: str) -> str:
-    """The prefix of the names that a file defines: from its path, or from the package that it declares."""
+    """The prefix of a file's defined names: from its path, or from its declared package."""
     if language in _PACKAGE:
         match = _PACKAGE[language].search(text)
         return match[1] if match else ""
@@ -132,7 +132,7 @@ def _qualified(symbol: Symbol, module: str) -> str:
 
 
 def language_of(path: str, text: str) -> str:
-    """The language of a source file: as its name says, or its first line where the name says nothing."""
+    """The language of a source file, by its name, or by its first line where the name gives none."""
     named = (media_type_of(path) or "").partition("/")[2]
     if named and named != "text":
         return "cpp" if named == "c" and path.endswith(".h") and _CPP.search(text) else named
@@ -235,7 +235,7 @@ def _runs(lines: Sequence[str], marks: Sequence[Mark]) -> Iterator[tuple[int, in
     latest: dict[int, Mark] = {}
     for mark in (Mark(1, None), *marks):
         known = latest.get(mark.line)
-        # Where several begin at one line, the outermost definition has it; a definition counts before none.
+        # Where several begin at one line, the outermost definition gets it; a definition goes before none.
         if known is None or known.symbol is None or (mark.symbol is not None and known.symbol.line_end < mark.line):
             latest[mark.line] = mark
     order = sorted(latest)
@@ -264,7 +264,7 @@ def _joined(runs: Iterator[tuple[int, int, Mark]]) -> Iterator[tuple[int, int, M
 
 
 def _absorb_closers(lines: Sequence[str], units: Sequence[FileUnit]) -> list[FileUnit]:
-    """The units, those that only close brackets joined to the one before them."""
+    """The units; one that only closes brackets is joined to the previous one."""
     kept: list[FileUnit] = []
     for unit in units:
         closes = all(_CLOSES.match(line) for line in lines[unit.start - 1 : unit.end])

@@ -1,4 +1,4 @@
-"""The grammars of nine languages: what their syntax trees call definitions, which are installed, and their version."""
+"""The grammars of nine languages: the node types of definitions, which grammars are installed, and their version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 
-# Bumped whenever the same file would give other units, symbols or references.
+# Bumped when the same file would give other units, symbols or references.
 _VERSION = "code-v4"
 
 _NONE: frozenset[str] = frozenset()
@@ -15,13 +15,13 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A language's grammar: the module that brings it, and the types of its nodes.
+    """A language's grammar: its module, and the types of its nodes.
 
     `definitions` maps each defining node to its kind. The members of `containers` are definitions too. `wrappers`
     belong to the one definition they hold; the content of `transparent` nodes is read as if they were not there. A node
     that is both (`extern "C"`) wraps if it holds one definition. `leads` come before the definition they belong to.
-    `inner` is a query for definitions inside of functions; no unit begins there. `calls` are queries for the names that
-    are used, one each: a version of the grammar that does not know one loses that one only.
+    `inner` is a query for definitions inside of functions; no unit begins there. `calls` are queries for used names,
+    one each, so that a version of the grammar that rejects one loses only that one.
     """
 
     module: str
@@ -36,7 +36,7 @@ class Grammar:
 
     @property
     def package(self) -> str:
-        """The distribution that brings the grammar."""
+        """The distribution of the grammar."""
         return self.module.replace("_", "-")
 
 
@@ -227,7 +227,7 @@ def _is_installed(module: str) -> bool:
 
 
 def lacking_module(lang: str) -> str | None:
-    """The module that parsing the language needs and that is not installed; None where nothing is lacking."""
+    """The missing module for parsing the language; None where nothing is missing."""
     return next((name for name in ("tree_sitter", GRAMMARS[lang].module) if not _is_installed(name)), None)
 
 

@@ -1,4 +1,4 @@
-"""Nodes of a syntax tree → names, kinds, signatures and documentation of what they define."""
+"""Nodes of a syntax tree → names, kinds, signatures and documentation of definitions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# Members of these are methods where the grammar calls them functions.
+# Functions inside these kinds are methods.
 TYPE_KINDS = frozenset(("class", "struct", "union", "enum", "interface", "trait", "impl", "object", "record"))
 
 _FUNCTION_VALUES = ("arrow_function", "function_expression", "generator_function", "function")
@@ -129,7 +129,7 @@ def bare_type(name: str) -> str:
 
 
 def visibility_of(outer: Node, name: str, lang: str, source: bytes) -> str:
-    """`public` or `private`, as the language tells it."""
+    """`public` or `private`, by the language's rules."""
     if lang == "go":
         return "public" if name.rpartition(".")[2][:1].isupper() else "private"
     if lang == "python":

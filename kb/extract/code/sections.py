@@ -37,7 +37,7 @@ _YAML_ITEM = re.compile(r"(?P<indent> *)- ")
 _GITLAB_KEYS = frozenset(
     "stages variables include default workflow image services cache before_script after_script spec types".split()
 )
-# What a Helm template is named after: `{{ include "redis.fullname" . }}-master` → redis-master.
+# The name in a Helm template: `{{ include "redis.fullname" . }}-master` → redis-master.
 _TEMPLATE = re.compile(r"""\{\{-?\s*(?:(?:include|template)\s+["'](?P<chart>[\w-]+)\.)?.*?\}\}""")
 _TABLE = re.compile(r"\[{1,2}\s*(?P<name>[^\[\]]+?)\s*\]{1,2}\s*(?:#.*)?\Z")
 _MAKE_RULE = re.compile(r"(?P<name>[\w.%/$(){} -]+?)\s*:(?!=)")
@@ -62,7 +62,7 @@ _SQL_NAME = re.compile(
 
 
 def parts_of(lines: Sequence[str], language: str, file_name: str) -> list[Part]:
-    """The parts of a file in the order of its lines; none where it is to be cut by paragraphs."""
+    """The parts of a file in the order of its lines; none where it must be cut by paragraphs."""
     return list(_SPLITTERS[language](lines, file_name)) if language in _SPLITTERS else []
 
 
@@ -79,7 +79,7 @@ def _dockerfile(lines: Sequence[str], _: str) -> Iterator[Part]:
 
 
 def _base_images(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """The images that named stages are built on, earlier stages aside."""
+    """The base images of named stages, except earlier stages."""
     stages: set[str] = set()
     for number, match in _matches(_FROM, lines):
         if match["stage"]:

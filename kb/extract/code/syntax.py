@@ -29,9 +29,9 @@ _MINOR_LINES = 4
 # Files nested deeper than this are cut by paragraphs: no person wrote them.
 _DEEPEST = 200
 
-# Some grammars explode: 30 kB of `a<b<c<` take Java's three gigabytes. So a file that is large, or that opens so many
-# angle brackets in a row, none closed and no statement ended between them, is parsed in a worker process. To start one
-# takes longer than to parse any usual file, so it stays for the next one, for a while.
+# Some grammars explode: 30 kB of `a<b<c<` take Java's three gigabytes. So a file is parsed in a worker process if it is
+# large or opens this many angle brackets in a row, with none closed and no statement ended between them. Starting a
+# worker takes longer than parsing any usual file, so it is kept for a while.
 _LARGE_BYTES = 100_000
 _MANY = 12
 _OPENED = re.compile(rb"(?:<[^<>;{}()]{0,40}){%d}" % _MANY)
@@ -88,7 +88,7 @@ def is_suspicious(source: bytes) -> bool:
 
 
 def parse_in_worker(source: bytes, lang: str) -> Parsed | None:
-    """What `parse` gives. Raises: TooCostly where that takes too much time or memory, or the parser breaks."""
+    """The result of `parse`. Raises: TooCostly where it takes too much time or memory, or the parser crashes."""
     from kb.workers.pool import Lost
 
     reply = parsers().run(None, _parse_told, source, lang)
@@ -115,7 +115,7 @@ def _parse_told(tell: Tell, source: bytes, lang: str) -> Parsed | None:
 
 @cache
 def tree_sitter_language(lang: str) -> Language:
-    """The grammar by which a language is parsed; its module is imported when it is first asked for."""
+    """The grammar of a language; its module is imported at the first use."""
     from tree_sitter import Language
 
     grammar = GRAMMARS[lang]
@@ -153,7 +153,7 @@ class _Walk:
             lead = self._ending(node) if found is None else []
 
     def _ending(self, node: Node) -> list[Node]:
-        """The comments at the end of a node: those behind a macro that has no semicolon are taken for its own."""
+        """The comments at the end of a node: the parser puts those after a macro without a semicolon there."""
         if node.start_point[0] == node.end_point[0]:
             return []
         lead: list[Node] = []
@@ -252,7 +252,7 @@ class _Walk:
 
 
 class _Enclosing:
-    """The definitions around a place in a file, asked of places in the order of lines."""
+    """Finds the definitions around a place in a file, for places in the order of lines."""
 
     def __init__(self, symbols: Sequence[Symbol]) -> None:
         self.open: list[Symbol] = []
@@ -268,7 +268,7 @@ class _Enclosing:
 
 
 def _adjacent(lead: Sequence[Node], node: Node) -> list[Node]:
-    """Of the comments before a node those that belong to it: no blank line between."""
+    """The comments before a node that belong to it, without a blank line between."""
     if not lead or _first_line(node) - _last_line(lead[-1]) > 1:
         return []
     first = len(lead) - 1
@@ -293,7 +293,7 @@ def _inner(lang: str) -> Query | None:
 
     try:
         return Query(tree_sitter_language(lang), GRAMMARS[lang].inner) if GRAMMARS[lang].inner else None
-    except QueryError:  # a version of the grammar that names its nodes otherwise
+    except QueryError:  # a version of the grammar with other node names
         return None
 
 
@@ -304,7 +304,7 @@ def _calls(lang: str) -> tuple[Query, ...]:
     calls = GRAMMARS[lang].calls
     try:
         return (Query(tree_sitter_language(lang), "\n".join(calls)),)
-    except QueryError:  # a version of the grammar that names its nodes otherwise: the others serve all the same
+    except QueryError:  # a version of the grammar with other node names: the other queries still work
         queries = []
         for text in calls:
             with suppress(QueryError):
@@ -313,7 +313,7 @@ def _calls(lang: str) -> tuple[Query, ...]:
 
 
 def _references(root: Node, lang: str, symbols: Sequence[Symbol]) -> list[Reference]:
-    """The names that are called or constructed, each once a line, with the innermost definition around them."""
+    """The called or constructed names, each once per line, with the innermost definition around them."""
     from tree_sitter import QueryCursor
 
     nodes = [node for query in _calls(lang) for node in QueryCursor(query).captures(root).get("name", ())]

@@ -1,6 +1,6 @@
 """Markdown tokens → blocks with exact line spans, their text without markup, their links and tags.
 
-Only the top level of the document becomes blocks: a list with everything nested in it is one block, so is a quote.
+Only the top level of the document becomes blocks: a list with everything nested in it is one block, as is a quote.
 The parser's line maps may include blank lines; a block's span is cut to its first and last written line.
 """
 
@@ -46,9 +46,9 @@ class NoteBuilder(DocumentBuilder):
         self.tags: list[str] = []
 
     def add_tokens(self, tokens: Sequence[Token], lines: Sequence[str], first_line: int, repeated: int = 0) -> None:
-        """Append the blocks that `tokens` make of `lines`, the first of which is line `first_line` of the file.
+        """Append the blocks of `tokens`, parsed from `lines`, the first of which is line `first_line` of the file.
 
-        The first `repeated` lines were read before, and are in no span.
+        The first `repeated` lines were parsed before, and are in no span.
         """
         for group in top_level(tokens):
             begin, stop = group[0].map or (0, 0)
@@ -86,7 +86,7 @@ def top_level(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _content(group: Sequence[Token]) -> _Content | None:
-    """The block that `group` makes; None for thematic breaks and comments, which are not shown."""
+    """The block of `group`; None for thematic breaks and comments, which are not shown."""
     opening = group[0]
     match opening.type:
         case "hr":
@@ -210,7 +210,7 @@ def _sole_image(children: Sequence[Token]) -> ImageRef | None:
 
 
 def _is_bare_markup(children: Sequence[Token]) -> bool:
-    """Whether a heading holds only embeds, targets of wikilinks, tags and block ids: nothing to call a section by."""
+    """Whether a heading has only embeds, targets of wikilinks, tags and block ids, and so no title."""
     solid = [child for child in children if child.content.strip()]
     return bool(solid) and not any(map(_says_something, solid))
 

@@ -1,13 +1,13 @@
-"""Markdown file → document, parsed a piece at a time: the parser's tokens take a hundred times their text and more.
+"""Markdown file → document, parsed a piece at a time: the parser's tokens take over a hundred times the text's memory.
 
     decode → frontmatter → pieces → blocks → title, tags, language → Document
 
-CommonMark reads a text line by line, and a further line changes only the last block. So all blocks of a piece but the
-last are kept, and the next piece begins where the last one began: the blocks are those of the whole text. Only a
-single block longer than `MOST_CHARS` is cut, between two lines; a table then goes on below its header, code as code.
+CommonMark is parsed line by line, and a further line changes only the last block. So all blocks of a piece but the last
+are kept, and the next piece begins at the last block: the blocks are those of the whole text. Only a single block
+longer than `MOST_CHARS` is cut, between two lines; a table then continues below its header, code as code.
 
-No markup makes this fail: text that the parser cannot read becomes paragraphs by line, with a warning. Only a file of
-more blocks than memory should hold is refused.
+No markup makes this fail: text that the parser cannot read becomes paragraphs by line, with a warning. Only a file with
+too many blocks for memory is refused.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PARSER_VERSION = "markdown-it-4-v6"
 PIECE_CHARS = 200_000
 MOST_CHARS = 2 * PIECE_CHARS
 
-# What a parser raises on text its author did not think of.
+# Errors of a parser on unforeseen text.
 _PARSER_FAULTS = (RecursionError, RuntimeError, IndexError, KeyError, ValueError)
 
 _DEFINITION = re.compile(r"[ ]{0,3}\[(?!\^)[^\]\n]{1,999}\]:")
@@ -55,7 +55,7 @@ def extract_markdown(data: bytes, *, workspace_path: WorkspacePath, asset_id: As
     builder.warnings.extend((*decoded.warnings, *front.warnings))
     _add_body(builder, lines, front)
     body_start = sum(len(line) + 1 for line in lines[: front.line_count])
-    # Deeper headings are parts of a note that is called by its file's name.
+    # Deeper headings are no titles: without another title, the file's name is used.
     headings = (block.payload for block in builder.blocks if isinstance(block.payload, Heading))
     main_heading = next((heading.text for heading in headings if heading.level == 1 and heading.text), None)
     tags = (unicodedata.normalize("NFC", tag).strip("/") for tag in (*front.metadata.tags, *builder.tags))
@@ -145,9 +145,9 @@ class _Pieces:
         self._builder.add_tokens(tokens, self._shown(piece), self._first_line + piece.start - repeated, repeated)
 
     def _add_complete(self, piece: _Piece, tokens: list[Token]) -> _Piece | None:
-        """Append the blocks of a parsed piece that no later line can change; the next piece, None at the end.
+        """Append the blocks of a parsed piece that no later line can change; returns the next piece, None at the end.
 
-        `tokens` is emptied before any of the piece is parsed again.
+        `tokens` is emptied before any part of the piece is parsed again.
         """
         if piece.stop == len(self._lines):
             self._add(tokens, piece)
@@ -184,7 +184,7 @@ class _Pieces:
         return piece.stop
 
     def _open_comment(self, piece: _Piece, tokens: Sequence[Token]) -> tuple[int, int] | None:
-        """The first and last line of an Obsidian comment that begins in a piece and ends behind it."""
+        """The first and last line of an Obsidian comment that begins in a piece and ends after it."""
         closing = bisect_left(self._comment_ends, piece.stop)
         if closing == len(self._comment_ends):
             return None
@@ -224,5 +224,5 @@ def _definitions(lines: Sequence[str]) -> dict[str, object]:
                 [part for line in defining[start : start + _DEFINITIONS_AT_ONCE] for part in (line, "")], references
             )
         except _PARSER_FAULTS:
-            continue  # the piece that holds them says so
+            continue  # the piece that contains them reports it
     return references

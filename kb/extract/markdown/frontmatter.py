@@ -1,7 +1,7 @@
-"""YAML frontmatter → metadata: what a note says of itself between two `---` lines at its top.
+"""YAML frontmatter → metadata: the fields of a note between two `---` lines at its top.
 
 Every field is optional, and keys that kb does not know are kept. No frontmatter, however broken or hostile, stops a
-file: at worst its lines are read as text, with a warning.
+file: at worst its lines are indexed as text, with a warning.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _load(source: str) -> dict[str, Json]:
 
 
 def _check_events(source: str) -> None:
-    """Raises ValueError before loading what would grow without bound, or nest deeper than libyaml's C stack allows."""
+    """Raises ValueError before loading YAML that would grow without bound, or nests too deep for libyaml's C stack."""
     aliases = depth = 0
     for event in yaml.parse(source, Loader=_Loader):
         aliases += isinstance(event, yaml.AliasEvent)
@@ -131,7 +131,7 @@ def _json(value: object, depth: int = 0) -> Json:
 
 
 class _Reading:
-    """Takes the known keys out of `user`, and warns of those it cannot read."""
+    """Takes the known keys out of `user`, and warns about values it cannot parse."""
 
     def __init__(self, user: dict[str, Json]) -> None:
         self.user = user
@@ -153,7 +153,7 @@ class _Reading:
         return Frontmatter(metadata, title, lang, line_count, warnings=tuple(self.warnings))
 
     def _take(self, keys: str, read: Callable[[Json], _Taken | None]) -> _Taken | None:
-        """The first of `keys`, in whatever case, with a value that can be read. Other values stay in `user`."""
+        """The first of `keys`, in any letter case, with a value that can be parsed. Other values stay in `user`."""
         for key in [written for key in keys.split() for written in [*self.user] if written.lower() == key]:
             value = self.user.get(key)
             if value is None or value in ("", []):
@@ -195,7 +195,7 @@ def _language(value: Json) -> str | None:
 
 
 def _timestamp(value: Json) -> str | None:
-    """RFC 3339 in UTC of a date or time as people write them; one without a zone counts as UTC."""
+    """A date or time in common notations as RFC 3339 in UTC; one without a zone counts as UTC."""
     if not isinstance(value, str | int):
         return None
     written = _DATE.sub(lambda found: f"{found[1]}-{found[2]:0>2}-{found[3]:0>2}", str(value).strip(), count=1)

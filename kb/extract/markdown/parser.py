@@ -1,8 +1,8 @@
 """The Markdown parser of notes: CommonMark, GFM tables and strikethrough, footnotes, and Obsidian's marks.
 
-Wikilinks and hashtags become tokens (`wikilink`, `hashtag`). Comments become nothing, and so do components and
-statements of MDX on lines of their own. The parser's own rules keep all of them out of code. Every rule below takes
-time linear in its text.
+Wikilinks and hashtags become tokens (`wikilink`, `hashtag`). Comments are dropped, and so are MDX components and
+statements on separate lines. The parser's own rules keep all of them out of code. Every rule below takes time linear in
+its text.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]{1,1000})(?:\|([^\[\]\n]{0,1000}))?\
 
 # Obsidian allows letters and digits of any script, `_`, `-` and `/`, at least one of them not a digit.
 _HASHTAG = re.compile(r"#([^\s\u2000-\u206f\u2e00-\u2e7f\u3000-\u303f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]+)")
-# The anchor of a heading, as some sites write it: `# Title[[anchor]]`, in lower case, right behind the title.
+# The anchor of a heading, as some sites write it: `# Title[[anchor]]`, in lower case, right after the title.
 _ANCHOR = re.compile(r"[a-z0-9][a-z0-9_.-]*")
 _NOT_A_TAG = re.compile(r"[\d/]*")
 
-# The parser sees no more of one line than this. The text is indexed whole whatever its length; a longer line is
-# generated data, and its markup would cost minutes.
+# The parser sees no more of one line than this. The text is indexed whole; a longer line is generated data, and parsing
+# its markup would take minutes.
 MAX_LINE_CHARS = 20_000
 
 
 def parse_lines(lines: Sequence[str], references: dict[str, object]) -> list[Token]:
     """The parser's tokens for `lines`; their line maps count from 0. Definitions of links are added to `references`.
 
-    Raises: whatever the parser raises on text it cannot take.
+    Raises: the parser's errors on text it cannot parse.
     """
     return note_parser().parse("\n".join(line[:MAX_LINE_CHARS] for line in lines), {"references": references})
 
@@ -116,7 +116,7 @@ def _block_comment(state: StateBlock, start_line: int, end_line: int, silent: bo
 
 
 def _unread_lines(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    """Components, statements and logic of MDX and Svelte on lines of their own."""
+    """Components, statements and logic of MDX and Svelte on separate lines."""
     start = state.bMarks[start_line] + state.tShift[start_line]
     if state.src[start : start + 1] not in ("<", "{", "i", "e") or state.is_code_block(start_line):
         return False
@@ -135,7 +135,7 @@ def _unread_lines(state: StateBlock, start_line: int, end_line: int, silent: boo
 
 
 def _heading_anchors(state: StateCore) -> None:
-    """Removes the anchors behind headings."""
+    """Removes the anchors after headings."""
     for opening, inline in zip(state.tokens, state.tokens[1:], strict=False):
         children = inline.children or []
         if opening.type != "heading_open" or len(children) < 2 or children[-1].type != "wikilink":
@@ -151,7 +151,7 @@ def _slug(children: Sequence[Token]) -> str:
 
 
 def _closing_line(state: StateBlock, start_line: int, end_line: int) -> int | None:
-    """The first line after `start_line` that ends with `%%`; all such lines are listed once a document."""
+    """The first line after `start_line` that ends with `%%`; all such lines are listed once per document."""
     if "comment_ends" not in state.env:
         lines = zip(state.bMarks, state.eMarks, strict=True)
         state.env["comment_ends"] = [

@@ -1,7 +1,7 @@
-"""The columns of a page, by the white between them, in reading order.
+"""Finds the columns of a page in reading order, by the white between them.
 
-tesseract's own layout analysis takes Korean syllables for pictures and noise (character error 21 % on clean pages
-against 3 % when it is told that the page is one block), so kb finds the columns itself.
+tesseract's own layout analysis takes Korean syllables for pictures and noise (character error 21 % on clean pages,
+against 3 % in its mode for a single block), so kb finds the columns itself.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _COLUMN = 2.5
 _MAX_DEPTH = 6
 _MOST_CUTS = 12
 
-# Between columns of few lines, white has to be so wide: the spaces of justified lines are often above each other.
+# The least white between columns of few lines: the spaces of justified lines are often above each other.
 _SHORT_GUTTER = 2.0
 
-# A gutter not much wider than a space parts columns that are so many lines tall and wide, and mostly full of text. The
-# wider one is looked for first, above and below a heading too: spaces between its words may be above a gutter.
+# A gutter not much wider than a space separates columns of at least this height and width, mostly full of text. The
+# wider one is tried first, above and below a heading too: spaces between its words may be above a gutter.
 _NARROW_GUTTERS = (0.65, 0.4)
 _TALL_COLUMN = 7.0
 _WIDE_COLUMN = 6.0
 _FULL_COLUMN = 0.6
 
-# In heights of a line: most lines of a column of text are wider, and no line is lower. Of the lines of cells, such a
-# share is level with those beside them.
+# In heights of a line: most lines of a column of text are wider, and no line is lower. At least this share of the lines
+# of cells is level with those beside them.
 _TEXT_COLUMN = 9.0
 _LEAST_LINE = 0.3
 _LEVEL_SHARE = 2 / 3
@@ -48,7 +48,7 @@ _RULE = 0.35
 
 
 def column_blocks(ink: Ink) -> list[Rectangle]:
-    """The parts of the page to be read one after another; at least one, also of an empty page."""
+    """The parts of the page in reading order; at least one, also for an empty page."""
     whole = Rectangle(0, 0, ink.shape[1], ink.shape[0])
     line = line_height(ink)
     return _parts(written(ink, line), whole, line, _MAX_DEPTH) if line else [whole]
@@ -82,7 +82,7 @@ def _divided(ink: Ink, area: Rectangle, line: int) -> list[Rectangle]:
 
 
 def _is_heading(ink: Ink, area: Rectangle, line: int, gutter: float) -> bool:
-    """Whether an area is of few lines and no white runs through it, as it does through the first lines of columns."""
+    """Whether an area has few lines and, unlike the first lines of columns, no white through it."""
     return not _is_tall(ink, area, line) and len(_columns(ink, area, line, gutter, short_gutter=gutter)) == 1
 
 
@@ -109,7 +109,7 @@ def _cropped(ink: Ink, area: Rectangle) -> Ink:
 def _columns(
     ink: Ink, area: Rectangle, line: int, gutter: float, short_gutter: float = _SHORT_GUTTER
 ) -> list[Rectangle]:
-    """The area parted where a white gutter runs from its top to its bottom; itself where none does."""
+    """The area split where a white gutter runs from its top to its bottom; the area itself without one."""
     part = _cropped(ink, area)
     is_column = _is_column if gutter == _GUTTER else _is_full_column
     least_white = gutter if _is_tall(ink, area, line) else max(gutter, short_gutter)
@@ -123,7 +123,7 @@ def _columns(
 
 
 def _with_whole_rows(ink: Ink, stretches: Sequence[tuple[int, int]], line: int) -> list[tuple[int, int]]:
-    """The stretches, one with the next where the white between them parts the cells of rows and no columns of text."""
+    """The stretches, joined where the white between two separates the cells of rows, not columns of text."""
     lines = [_lines(ink[:, start:end], line) for start, end in stretches]
     joined: list[tuple[int, int]] = []
     first = 0
@@ -138,7 +138,7 @@ def _with_whole_rows(ink: Ink, stretches: Sequence[tuple[int, int]], line: int) 
 
 
 def _are_cells_of_rows(lines: Sequence[Sequence[_Line]], line: int) -> bool:
-    """Whether the first and the last of the stretches hold cells of the same rows, with a heading's at most between."""
+    """Whether the first and the last stretch contain cells of the same rows, with at most a heading's between."""
     one, *between, other = lines
     fewer = min(len(one), len(other))
     return (
@@ -149,7 +149,7 @@ def _are_cells_of_rows(lines: Sequence[Sequence[_Line]], line: int) -> bool:
 
 
 class _Line(NamedTuple):
-    """A line of a stretch: its rows, and how wide it is without white as wide as cells are apart, in pixels."""
+    """A line of a stretch: its rows, and its width in pixels without gaps as wide as between cells."""
 
     top: int
     bottom: int
@@ -165,7 +165,7 @@ def _lines(ink: Ink, line: int) -> list[_Line]:
 
 
 def _are_cells(lines: Sequence[_Line], line: int) -> bool:
-    """Whether most lines are too short for those of a column of text."""
+    """Whether most lines are too short for a column of text."""
     return bool(lines) and median(each.width for each in lines) < _TEXT_COLUMN * line
 
 
@@ -188,7 +188,7 @@ def _is_column(ink: Ink, line: int) -> bool:
 
 
 def _is_full_column(ink: Ink, line: int) -> bool:
-    """Whether a stretch is as tall and wide as a column of text, most of its lines reaching from side to side."""
+    """Whether a stretch is as tall and wide as a column of text, with most lines from side to side."""
     filled = ink[_filled(ink, 1)]
     if ink.shape[1] < _WIDE_COLUMN * line or not len(filled) or _height(ink) < _TALL_COLUMN * line:
         return False
@@ -197,7 +197,7 @@ def _is_full_column(ink: Ink, line: int) -> bool:
 
 
 def _between(filled: NDArray[np.bool_], gap: int, least: float = 0.0) -> list[tuple[int, int]]:
-    """The stretches with ink, those nearer to each other than `gap` as one, without those thinner than `least`."""
+    """The stretches with ink, joined where nearer than `gap`, without those thinner than `least`."""
     joined: list[tuple[int, int]] = []
     for start, end in runs(filled):
         if joined and start - joined[-1][1] < gap:

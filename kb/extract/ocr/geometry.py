@@ -67,7 +67,7 @@ class Projection(NamedTuple):
         return Projection(*(value / product[8] for value in product[:8]))
 
     def box(self, area: Rectangle, size: tuple[int, int]) -> Box:
-        """The smallest box of whole pixels, within an image of `size`, around what `area` is mapped to."""
+        """The smallest box of whole pixels around the mapped `area`, within an image of `size`."""
         corners = [self._mapped(x, y) for x in (area.left, area.right) for y in (area.top, area.bottom)]
         xs, ys = [x for x, _ in corners], [y for _, y in corners]
         width, height = size
@@ -89,12 +89,12 @@ IDENTITY = Projection(1, 0, 0, 0, 1, 0)
 
 
 def scaling(factor: float) -> Projection:
-    """From an image made `factor` times as large to the one it was made of."""
+    """From an image enlarged by `factor` to the original."""
     return Projection(1 / factor, 0, 0, 0, 1 / factor, 0)
 
 
 def turning(degrees: float, old: tuple[int, int], new: tuple[int, int]) -> Projection:
-    """From an image turned by `degrees` against the clock around its middle to the one it was made of."""
+    """From an image turned counterclockwise by `degrees` around its middle to the original."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     from_x, from_y, to_x, to_y = new[0] / 2, new[1] / 2, old[0] / 2, old[1] / 2
     return Projection(
@@ -108,9 +108,9 @@ def turning(degrees: float, old: tuple[int, int], new: tuple[int, int]) -> Proje
 
 
 def levelling(upper: float, lower: float, size: tuple[int, int]) -> Projection:
-    """From an image whose lines are level to one of that `size` that was photographed from beside.
+    """From an image with level lines to one of that `size` that was photographed at an angle.
 
-    A turn against the clock by `upper` degrees would level the lines at a quarter of its height, by `lower` degrees
+    A counterclockwise turn by `upper` degrees would level the lines at a quarter of its height, by `lower` degrees
     those at three quarters.
     """
     import numpy as np
@@ -126,14 +126,14 @@ def levelling(upper: float, lower: float, size: tuple[int, int]) -> Projection:
 
 
 def turned_size(degrees: float, size: tuple[int, int]) -> tuple[int, int]:
-    """The size that holds all of an image of `size` turned by `degrees`."""
+    """The size that fits a whole image of `size` turned by `degrees`."""
     cosine, sine = abs(math.cos(math.radians(degrees))), abs(math.sin(math.radians(degrees)))
     width, height = size
     return round(width * cosine + height * sine), round(width * sine + height * cosine)
 
 
 def exif_orientation(orientation: int, size: tuple[int, int]) -> Projection:
-    """From an image shown as its EXIF orientation (1 to 8) asks to the stored one, of `size`."""
+    """From an image shown in its EXIF orientation (1 to 8) to the stored one, of `size`."""
     width, height = size
     return {
         2: Projection(-1, 0, width, 0, 1, 0),

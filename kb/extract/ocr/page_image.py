@@ -1,7 +1,7 @@
-"""A page made ready for recognition: grey, dark on light, evenly lit, upright, its letters large enough.
+"""Prepares a page for recognition: grey, dark on light, evenly lit, upright, with large enough letters.
 
-Each step is there because it lowers the character error on renderings that need it, and is skipped on those that do
-not (`benchmarks/ocr.py` measures both); `to_original` leads back to the pixels the page came from.
+Each step lowers the character error on pages that need it, and is skipped on those that do not (`benchmarks/ocr.py`
+measures both); `to_original` maps to the pixels of the original.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ _SMALL_LINE_PIXELS = 20
 _MAX_UPSCALE = 3.0
 _UNEVEN_LIGHT = 25
 
-# The surroundings in which paper is lighter than all ink: so many eighths of a pixel's row.
+# The size of surroundings in which paper is lighter than all ink, in pixels of the image at an eighth.
 _INK_CELLS = 9
 _LEAST_CONTRAST = 8
 _FULL_CONTRAST = 200
 _INK_CONTRAST = 0.5
 
-# Reducing a page turns thin strokes grey: so much of the contrast is ink where a letter must not pass for a speck.
+# Reducing a page turns thin strokes grey: the contrast of ink where letters must not be taken for specks.
 _FAINT_INK_CONTRAST = 0.75
 
-# A photograph has so many pixels of middling grey; a page of text has a tenth, the edges of its letters.
+# A photograph has at least this share of middle-grey pixels; a page of text has a tenth, the edges of its letters.
 _PHOTOGRAPH_SHARE = 0.4
 
-# What is lower than such a share of the height of tall lines is a rule, or a row of dots.
+# A line below this share of the height of tall lines is a rule, or a row of dots.
 _RULE_SHARE = 0.35
 
-# Rows of white part the lines of a page; where a stretch of rows with ink is so much of the height, nothing does.
+# White rows separate the lines of a page; a stretch of inked rows with this share of the height shows that none do.
 _UNPARTED_SHARE = 0.25
 
-# A page of two tones has no more than such a share of grey pixels; and the width of the soft edges in a grey scan.
+# The most grey pixels of a two-tone page, as a share; and the width of the soft edges in a grey scan.
 _MOST_GREY_OF_TWO_TONES = 0.005
 _SOFT_EDGE_PIXELS = 0.6
 
-# A speck has less ink than this in the square of a line's height around it; with such a share they are in the way.
+# A speck has less ink than this in the square of a line's height around it; from this share of specks on, they disturb.
 _LEAST_DENSITY = 0.08
 _MANY_SPECKS = 0.01
 
-# In heights of a line: how tall a row of leader dots is at most, how far above and below it nearly all ink is its own,
-# and how long it is at least; so much of its length is ink.
+# In heights of a line: the greatest height of a row of leader dots, the space above and below it without other ink, and
+# its least length; then its least share of the ink around it, and the least share of its length with ink.
 _LEADER_HEIGHT = 0.35
 _LEADER_SPACE = 0.4
 _LEADER_LENGTH = 3.0
@@ -72,7 +72,7 @@ class PageImage(NamedTuple):
 
 
 def prepare_page(grey: Image.Image) -> PageImage:
-    """The page as it is recognised best."""
+    """The page prepared for recognition."""
     grey = _dark_on_light(grey)
     lit = _lit(grey, _slow_light(grey))
     is_photograph = _is_photograph(lit)
@@ -91,7 +91,7 @@ def _dark_on_light(grey: Image.Image) -> Image.Image:
 
 
 def _lit(grey: Image.Image, paper: Image.Image) -> Image.Image:
-    """The page as even and full light would show it; `paper` is the light that falls on it."""
+    """The page in even, full light; `paper` is the light on the original."""
     low, high = percentiles(paper, 2, 98)
     even: NDArray[np.floating[Any]] = np.asarray(grey, np.float32)
     if high - low >= _UNEVEN_LIGHT:
@@ -105,7 +105,7 @@ def _lit(grey: Image.Image, paper: Image.Image) -> Image.Image:
 
 
 def softened(grey: Image.Image) -> Image.Image:
-    """The page with edges of grey, where all of it is black or white: tesseract was taught on scans in grey."""
+    """A purely black and white page with grey edges: tesseract was trained on grey scans."""
     values = np.asarray(grey)
     is_grey = (values > WHITE * 0.1) & (values < WHITE * 0.9)
     if is_grey.mean() >= _MOST_GREY_OF_TWO_TONES:
@@ -125,13 +125,13 @@ def _is_light_on_dark(grey: Image.Image) -> bool:
 
 
 def _paper(grey: Image.Image) -> Image.Image:
-    """The light that falls on the page, as its paper shows between the ink; shadows have edges."""
+    """The light on the page, estimated from the paper between the ink; shadows keep their edges."""
     small = _without_ink(grey).filter(ImageFilter.MinFilter(_INK_CELLS + 4)).filter(ImageFilter.GaussianBlur(1))
     return small.resize(grey.size, Image.Resampling.BILINEAR)
 
 
 def _slow_light(grey: Image.Image) -> Image.Image:
-    """The light that falls on the page if it changes slowly: a picture on the page stays a picture."""
+    """The light on the page if it changes slowly, so that a picture on the page stays a picture."""
     return _without_ink(grey).filter(ImageFilter.GaussianBlur(8)).resize(grey.size, Image.Resampling.BILINEAR)
 
 
@@ -145,7 +145,7 @@ def _eighth(grey: Image.Image) -> Image.Image:
 
 
 def straightened(page: PageImage) -> PageImage:
-    """The page turned until its lines lie level; where it was seen from beside, those above by another angle."""
+    """The page turned until its lines are level; where it was photographed at an angle, upper lines by another turn."""
     angle = skew_degrees(ink_of(reduced(page.image)))
     if abs(angle) >= _MIN_SKEW_DEGREES:
         page = turned(page, angle)
@@ -158,13 +158,13 @@ def straightened(page: PageImage) -> PageImage:
 
 
 def turned(page: PageImage, degrees: float) -> PageImage:
-    """The page turned against the clock."""
+    """The page turned counterclockwise."""
     size = turned_size(degrees, page.image.size)
     return _seen(page, size, turning(degrees, page.image.size, size))
 
 
 def _seen(page: PageImage, size: tuple[int, int], back: Projection) -> PageImage:
-    """The page as an image of `size`, each of its pixels where `back` leads."""
+    """The page as an image of `size`, whose pixels `back` maps to the page's."""
     image = page.image.transform(
         size, Image.Transform.PERSPECTIVE, data=back, resample=Image.Resampling.BICUBIC, fillcolor=WHITE
     )
@@ -172,7 +172,7 @@ def _seen(page: PageImage, size: tuple[int, int], back: Projection) -> PageImage
 
 
 def cleaned(page: PageImage) -> PageImage:
-    """The page without the specks between its texts, where there are many: each would be read as a letter."""
+    """The page without specks, if there are many: each would be read as a letter."""
     small = reduced(page.image)
     line = line_height(ink_of(small))
     if line >= _UNPARTED_SHARE * small.height:
@@ -242,7 +242,7 @@ def ink_of(grey: Image.Image, contrast: float = _INK_CONTRAST) -> Ink:
 
 
 def percentiles(grey: Image.Image, *shares: float) -> list[float]:
-    """What np.percentile gives of a grey image, from how many of its pixels have each of the 256 values."""
+    """The same values as np.percentile for a grey image, from its histogram of 256 values."""
     up_to = np.cumsum(grey.histogram())
     places = np.array(shares) / 100 * (up_to[-1] - 1)
     lower, upper = (np.searchsorted(up_to, each, "right") for each in (np.floor(places), np.ceil(places)))
@@ -261,7 +261,7 @@ def line_height(ink: Ink) -> int:
 
 
 def shows_lines(page: Image.Image) -> bool:
-    """Whether rows of white part the content of a page, as they part lines of text."""
+    """Whether white rows separate the content of a page, as between lines of text."""
     small = reduced(page)
     return line_height(ink_of(small)) < _UNPARTED_SHARE * small.height
 
@@ -273,13 +273,13 @@ def written(ink: Ink, line: int) -> Ink:
 
 
 def _around(ink: Ink, line: int) -> NDArray[np.int32]:
-    """int32[height, width]: how many pixels of ink lie in the square of a line's height around each."""
+    """int32[height, width]: the number of ink pixels in the square of a line's height around each."""
     reach = max(1, line // 2)
     return _in_window(ink, reach, reach)
 
 
 def _in_window(ink: Ink, rows: int, columns: int) -> NDArray[np.int32]:
-    """int32[height, width]: how many pixels of ink lie within so many rows and columns of each."""
+    """int32[height, width]: the number of ink pixels in a window of `rows` by `columns` around each."""
     high, wide = 2 * rows + 1, 2 * columns + 1
     sums = np.pad(ink, ((rows + 1, rows), (columns + 1, columns))).astype(np.int32).cumsum(axis=0).cumsum(axis=1)
     counts: NDArray[np.int32] = sums[high:, wide:] - sums[:-high, wide:] - sums[high:, :-wide] + sums[:-high, :-wide]
@@ -293,7 +293,7 @@ def runs(filled: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def skew_degrees(ink: Ink) -> float:
-    """The turn against the clock that levels the lines; 0 where no turn makes them clearly sharper.
+    """The counterclockwise turn that levels the lines; 0 where no turn makes them clearly sharper.
 
     The rows of a level page are either full or empty: the sum of squared steps between neighbouring rows is greatest
     (Postl 1986).
@@ -307,7 +307,7 @@ def skew_degrees(ink: Ink) -> float:
     centred = xs - ink.shape[1] / 2
 
     def sharpness(degrees: float) -> float:
-        # A turn against the clock by d moves the point (x, y) to row y·cos d − x·sin d.
+        # A counterclockwise turn by d moves the point (x, y) to row y·cos d − x·sin d.
         rows = ys * math.cos(math.radians(degrees)) - centred * math.sin(math.radians(degrees))
         counts = np.bincount((rows - rows.min()).astype(np.int64))
         return float((np.diff(counts).astype(np.float64) ** 2).sum())

@@ -1,9 +1,9 @@
 """Recognises the text of one image: prepared page → columns → tesseract → lines in the image's own pixels.
 
-A page that cannot be read with any confidence is read lying on its side and upside down. Of a picture that shows no
-text in a quick look, only labels and signs are read: they are found in a reduced copy, then read in the picture. A look
-for words anywhere takes textures for letters too, but without confidence, so whole words count. Doubtful words of a
-page in Korean and English are read again (`kb.extract.ocr.second_look`).
+A page that is read with low confidence is tried in quarter turns too. In a picture without text at a quick look, only
+labels and signs are read: they are located in a reduced copy, then read in the picture. The search for words anywhere
+takes textures for letters too, but with low confidence, so only sure whole words count. Doubtful words of a page in
+Korean and English are read again (`kb.extract.ocr.second_look`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SURE_PAGE_CONFIDENCE = 0.70
 _SURE_AREA_CONFIDENCE = 0.80
 _LEAST_EVIDENCE = 3.0
 
-# In heights of a line: how long a cell of a row is at most, where tesseract takes it for a line.
+# In heights of a line: the longest cell of a row that tesseract takes for a line.
 _CELL = 12.0
 
 _QUARTERS = (90, 270, 180)
@@ -52,12 +52,12 @@ _LETTER = re.compile("[^\\W_]")
 # tesseract takes a Hangul syllable for a word; three other letters are hardly ever read into a texture.
 _WHOLE_WORD = re.compile("[가-힣]|[^\\W_]{3}")
 
-# In heights of a line: how much around the sure words of a label is read with them.
+# In heights of a line: the margin around the sure words of a label to read with them.
 _LABEL_REACH = 0.4
 
 
 class _Read(NamedTuple):
-    """A page as it was turned, and its lines in the page's pixels, block by block."""
+    """A page after turning, and its lines in the page's pixels, block by block."""
 
     page: PageImage
     blocks: tuple[tuple[Line, ...], ...]
@@ -85,7 +85,7 @@ def recognise(grey: Image, to_original: Projection, original_size: tuple[int, in
 
 
 def _best_turn(page: PageImage, languages: str) -> _Read:
-    """The page read as it lies, or turned by quarters where that cannot be read and another way can."""
+    """The page read as it is, or in the quarter turn that reads better where it cannot be read."""
     if page.is_photograph:
         is_text = _evidence_at_a_look(page, languages) >= _LEAST_EVIDENCE
     else:
@@ -107,14 +107,14 @@ def _best_turn(page: PageImage, languages: str) -> _Read:
 
 
 def _has_text_some_way_up(page: PageImage, languages: str) -> bool:
-    """Whether a quick look finds text in a picture, turned by quarters too."""
+    """Whether a quick look finds text in a picture in any quarter turn."""
     small = PageImage(reduced(page.image))
     looks = (_evidence_at_a_look(turned(small, degrees), languages) for degrees in (0, *_QUARTERS))
     return any(evidence >= _LEAST_EVIDENCE for evidence in looks)
 
 
 def _surest_turn(page: PageImage, languages: str) -> int:
-    """The quarter turn, in degrees, at which a quick look reads most; 0 where it reads no more at any other."""
+    """The quarter turn, in degrees, at which a quick look reads most; 0 where no other reads more."""
     small = PageImage(reduced(page.image))
     return max((0, *_QUARTERS), key=lambda degrees: _evidence_at_a_look(turned(small, degrees), languages))
 
@@ -132,13 +132,13 @@ def _read_reduced(page: PageImage, languages: str, mode: int) -> list[Line]:
 
 
 def _confidence(lines: Sequence[Line]) -> float:
-    """The mean of their characters', 0 to 1; 0 without any."""
+    """The mean confidence of the characters, 0 to 1; 0 without any."""
     characters = sum(len(line.text) for line in lines)
     return sum(line.confidence * len(line.text) for line in lines) / characters if characters else 0.0
 
 
 def _evidence(lines: Sequence[Line]) -> float:
-    """How much was read and how surely; greatest for a page the right way up."""
+    """The amount of text weighted by confidence; highest for an upright page."""
     return sum(len(word.text) * max(0.0, word.confidence - 0.5) for line in lines for word in line.words)
 
 
@@ -147,7 +147,7 @@ def _read(page: PageImage, languages: str) -> _Read:
     across, down = page.image.width / small.width, page.image.height / small.height
     areas = [area.scaled(across, down) for area in column_blocks(ink_of(small))]
     found: list[Sequence[Line]] = [*read_areas(page.image, areas, languages, LINES)]
-    for mode in (COLUMN, WHOLE_PAGE):  # other ways of finding the lines of a doubtful area
+    for mode in (COLUMN, WHOLE_PAGE):  # other line-finding modes for a doubtful area
         doubtful = [at for at, lines in enumerate(found) if _confidence(lines) < _SURE_AREA_CONFIDENCE]
         others = read_areas(page.image, [areas[at] for at in doubtful], languages, mode)
         for at, lines in zip(doubtful, others, strict=True):
@@ -157,7 +157,7 @@ def _read(page: PageImage, languages: str) -> _Read:
 
 
 def _whole_rows(lines: Sequence[Line]) -> list[Line]:
-    """The lines; those beside each other are one while one of them is no longer than a cell."""
+    """The lines; neighbours in a row are joined if one of them is no longer than a cell."""
     rows: list[Line] = []
     for line in lines:
         at = next((at for at, row in enumerate(rows) if _is_in_row(row, line)), None)
@@ -178,7 +178,7 @@ def _is_in_row(row: Line, line: Line) -> bool:
 
 
 def _paragraphs(blocks: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
-    """The lines of each block, parted where the white between two is more than a line; a row of cells is one."""
+    """The lines of each block, split where the white between two exceeds a line; a row of cells is one."""
     for block in filter(None, blocks):
         height = line_height(block)
         paragraph = [block[0]]
@@ -202,7 +202,7 @@ def _read_labels(page: PageImage, languages: str) -> _Read:
 
 
 def _label_areas(lines: Sequence[Line], size: tuple[int, int]) -> list[Rectangle]:
-    """The areas of lines of labels in a picture of `size`, topmost first; none where too little is read for sure."""
+    """The areas of label lines in a picture of `size`, topmost first; none where too few words are sure."""
     sure_words = ([word for word in line.words if word.confidence >= _SURE_LABEL_CONFIDENCE] for line in lines)
     found = [words for words in sure_words if any(_WHOLE_WORD.search(word.text) for word in words)]
     whole = "".join(word.text for words in found for word in words if _WHOLE_WORD.search(word.text))

@@ -1,4 +1,4 @@
-"""The recognised pages of a PDF, or pictures of an image file: kept as JSON, the result `ocr` of either."""
+"""The recognised pages of a PDF or pictures of an image file as JSON: the result `ocr`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from kb.language.pages import whole_across
 
 
 def page_ocr_json(pages: Mapping[int, OcrText]) -> bytes:
-    """The recognised pages, by their numbers from 1, as `ocr.json` holds them."""
+    """The recognised pages, by their numbers from 1, in the form of `ocr.json`."""
     value = {"pages": [{"page": number, **text.to_json()} for number, text in sorted(pages.items())]}
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def read_page_ocr(data: bytes) -> dict[int, OcrText]:
-    """`page_ocr_json`, read back."""
+    """Parses the result of `page_ocr_json`."""
     return {page["page"]: OcrText.from_json(page) for page in json.loads(data)["pages"]}
 
 
 def read_whole_words(data: bytes) -> dict[int, OcrText]:
-    """`page_ocr_json`, read back; a word broken by the end of a line or column is joined where it begins.
+    """Parses the result of `page_ocr_json`; a word broken at the end of a line or column is joined where it begins.
 
-    A line that held only the rest of a word is dropped.
+    A line that had only the rest of a word is dropped.
     """
     return {number: _with_whole_words(page) for number, page in read_page_ocr(data).items()}
 

@@ -1,7 +1,7 @@
 """Reads doubtful words of a page in Korean and English again, as one of the two languages alone.
 
-Where tesseract reads both at once, English wins words that are Korean, and Korean takes English words for figures
-("91865" for "glass") and figures for others. Figures in rows of cells are read again each by itself.
+Where tesseract reads both at once, it may read a Korean word as English, an English word as figures ("91865" for
+"glass"), or figures as others. Figures in rows of cells are read again one by one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SURE_WORD_CONFIDENCE = 0.92
 _LEAST_SECOND_CONFIDENCE = 0.60
 _SURE_FIGURE_CONFIDENCE = 0.90
 
-# In heights of a line: how far apart the cells of a row are.
+# In heights of a line: the distance of the cells of a row.
 _CELL_GAP = 2.0
 
 _LATIN = re.compile("[A-Za-z]")
@@ -40,7 +40,7 @@ _FIGURE_SIZES = (1.0, 0.75)
 def with_doubtful_words_read_again(
     image: Image, blocks: Sequence[tuple[Line, ...]], languages: str
 ) -> Sequence[tuple[Line, ...]]:
-    """The lines of each block, their doubtful words read again; as they are unless both languages were read.
+    """The lines of each block, with doubtful words read again; unchanged unless both languages were read.
 
     Latin words of a page that shows Hangul are read as Korean, and so are the other words in its cells of Hangul and
     doubtful figures in its cells, which may end in Hangul (`2` for `원`); figures of a line without Hangul, as English.
@@ -72,7 +72,7 @@ def line_height(lines: Sequence[Line]) -> float:
 
 
 def cells(line: Line, height: float) -> list[list[Word]]:
-    """The words of a line, parted where there is more white between them than in a sentence."""
+    """The words of a line, split where the white between two is wider than in a sentence."""
     parted = [[line.words[0]]]
     for one, other in pairwise(line.words):
         if other.area.left - one.area.right > _CELL_GAP * height:
@@ -92,7 +92,7 @@ def _alien_words(line: Line, height: float) -> Iterator[Word]:
 
 
 def _in_korean(word: Word, read: Word | None) -> Word | None:
-    """The word as Korean alone reads it, where that is surer or ends the same figures by Hangul; else None."""
+    """The word read in Korean alone, where that is surer or adds Hangul after the same figures; else None."""
     tail = _HANGUL_END.search(read.text) if read else None
     if read is None or tail is None:
         return None
@@ -106,7 +106,7 @@ def _in_korean(word: Word, read: Word | None) -> Word | None:
 
 
 def _with_sure_figures(image: Image, blocks: Sequence[Sequence[Line]]) -> list[tuple[Line, ...]]:
-    """The lines; a doubtful cell behind the first of its row as English alone reads it, where that is figures."""
+    """The lines; a doubtful cell after the first of its row is read in English alone, where that gives figures."""
     rows = [tuple(_with_whole_cells(line, line_height(block)) for line in block) for block in blocks]
     doubtful = [
         words[0]
@@ -131,7 +131,7 @@ def _with_sure_figures(image: Image, blocks: Sequence[Sequence[Line]]) -> list[t
 
 
 def _with_whole_cells(line: Line, height: float) -> Line:
-    """The line, the words of each doubtful cell without Hangul as one: tesseract may see two in a figure."""
+    """The line, with the words of each doubtful cell without Hangul joined: tesseract may split a figure."""
     words: list[Word] = []
     for at, cell in enumerate(cells(line, height)):
         text = " ".join(word.text for word in cell)
@@ -143,7 +143,7 @@ def _with_whole_cells(line: Line, height: float) -> Line:
 
 
 def _read_as(language: str, words: Sequence[Word], image: Image) -> dict[Word, Word]:
-    """Words → the words that one language alone reads in their place."""
+    """Words → the words read in their place with one language alone."""
     found = read_areas(image, [word.area for word in words], language, ONE_LINE)
     return {
         word: word._replace(text=lines[0].text, confidence=lines[0].confidence)

@@ -1,4 +1,4 @@
-"""The tesseract program: areas of an image in, their lines out, with place and confidence.
+"""Runs the tesseract program: areas of an image → their lines, with place and confidence.
 
 One process reads all the areas of a page, so its models are loaded once. It runs on one core (with more, OpenMP makes
 it several times slower); pages run side by side instead.
@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """The mean of its characters', 0 to 1."""
+        """The mean confidence of its characters, 0 to 1."""
         characters = sum(len(word.text) for word in self.words)
         return sum(word.confidence * len(word.text) for word in self.words) / max(1, characters)
 
@@ -79,7 +79,7 @@ def method_version() -> str:
 
 @lru_cache(maxsize=1)
 def tesseract_version() -> str:
-    """The version of the installed program. Raises: ModelMissing naming all that is not installed."""
+    """The version of the installed program. Raises: ModelMissing naming all missing parts."""
     require(NEEDED_BY, [*lacking_packages(("PIL", "pytesseract"), "ocr"), *lacking_tesseract()])
     import pytesseract
 
@@ -93,7 +93,7 @@ def tesseract_version() -> str:
 
 @lru_cache(maxsize=4)
 def check_languages(languages: str) -> None:
-    """Raises ModelMissing naming what `languages` (`kor+eng`) asks for and is not installed."""
+    """Raises ModelMissing naming the missing ones of `languages` (`kor+eng`)."""
     tesseract_version()
     import pytesseract
 
@@ -151,7 +151,7 @@ def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[l
 
 
 def read_table(table: str, picture_count: int) -> list[list[Line]]:
-    """The lines of a TSV output, picture by picture; words are set apart by spaces."""
+    """The lines of a TSV output, picture by picture; words are separated by spaces."""
     pictures: list[list[Line]] = [[] for _ in range(picture_count)]
     for row in table.splitlines()[1:]:
         fields = row.split("\t", 11)

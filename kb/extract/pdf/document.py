@@ -37,7 +37,7 @@ _SHOWN_PAGES = 5
 _MAX_SIDE = 5_000
 _POINTS_PER_INCH = 72
 
-# The pages read so far are kept after every so many pages: half a minute of work.
+# Recognised pages are cached after this many pages, about half a minute of work.
 _KEPT_EVERY_PAGES = 20
 
 
@@ -47,7 +47,7 @@ def is_needed(earlier: Results) -> bool:
 
 
 def derive(job: Job) -> bytes:
-    """The lines of those pages, by their numbers from 1. Raises: ExtractFailed."""
+    """The lines of the pages without usable text, by their numbers from 1. Raises: ExtractFailed."""
     from kb.extract.ocr.recognise import recognise
 
     ocr = job.settings.ocr
@@ -102,7 +102,7 @@ def assemble_pdf(
 
 
 def _recognised_page(page: PdfPage, ocr: OcrText | None) -> PdfPage:
-    """The page with its recognised text by blocks of lines, boxes in points; as it is where there is none."""
+    """The page with its recognised text by blocks of lines, boxes in points; unchanged without any."""
     if ocr is None:
         return page
     across, down = page.width / (ocr.width or 1), page.height / (ocr.height or 1)

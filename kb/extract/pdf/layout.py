@@ -18,19 +18,19 @@ from kb.domain.citations import Box
 from kb.extract.pdf.pages import OutlineEntry, PageBlock, PageBlockKind, PdfPage, RawBlock, RawPage, body_height
 from kb.language.pages import ends_inside_words, joined_hangul, whole_across, whole_words
 
-# Running heads and page numbers are in these shares of a page's height, and on so many pages.
+# Running heads and page numbers are in these shares of a page's height, and on at least this many pages.
 _MARGIN_SHARE = 0.12
 _FURNITURE_PAGES = 3
 _FURNITURE_LINES = 2
 
-# A heading's letters are so much taller than the body's.
+# A heading's letters are taller than the body's by this factor.
 _HEADING_RATIO = 1.15
 _TITLE_RATIO = 1.4
 _HEADING_LINES = 3
 _HEADING_CHARS = 200
 _HEADING_LEVELS = 6
 
-# Columns: a gap at least so wide, text of at least so many characters on either side of it.
+# Columns: the least width of a gap, and the least characters on either side of it.
 _COLUMN_GAP = 4.0
 _COLUMN_CHARS = 150
 
@@ -75,7 +75,7 @@ def _zone(page: RawPage, block: RawBlock, repeated: set[tuple[str, str]]) -> str
 
 
 def cover_title(page: RawPage) -> str:
-    """The largest line of a page, if it is as large as a title; else empty."""
+    """The largest line of a page, if it has a title's size; else empty."""
     lines = [block for block in page.blocks if _may_be_heading(block)]
     largest = max(lines, key=lambda block: block.line_height, default=None)
     if largest is None or largest.line_height < _TITLE_RATIO * body_height(page.blocks):
@@ -84,7 +84,7 @@ def cover_title(page: RawPage) -> str:
 
 
 def _repeated(pages: Sequence[RawPage], usual_height: float) -> set[tuple[str, str]]:
-    """The margin texts that several pages share, digits aside."""
+    """The margin texts that several pages share, ignoring digits."""
     counts: Counter[tuple[str, str]] = Counter()
     for page in pages:
         counts.update(
@@ -171,7 +171,7 @@ def _page(page: RawPage, ordered: Sequence[_Placed], joins_hangul: bool) -> PdfP
 
 
 def _texts(ordered: Sequence[_Placed], joins_hangul: bool) -> list[str]:
-    """The text of each block; a word broken by the end of a paragraph, as at a column's foot, is joined."""
+    """The text of each block; a word broken at the end of a paragraph, as at a column's foot, is joined."""
     texts: list[str] = []
     for kind, blocks in groupby(ordered, key=lambda each: each[1]):
         parts = [block.text if block.is_table else _prose(block.text, joins_hangul) for block, _, _ in blocks]
@@ -180,7 +180,7 @@ def _texts(ordered: Sequence[_Placed], joins_hangul: bool) -> list[str]:
 
 
 def _prose(text: str, joins_hangul: bool) -> str:
-    """The text of a block; words broken by the end of a line are joined."""
+    """The text of a block; words broken at line ends are joined."""
     if joins_hangul and "\n" in text:
         text = joined_hangul(text)
     text = _LINE_END_SPACES.sub("\n", text.replace("\u00a0", " ")).strip()

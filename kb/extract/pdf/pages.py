@@ -1,4 +1,4 @@
-"""The pages of a PDF: as MuPDF reads them (`RawPage`), and as `pdf-text.json` holds them, laid out (`PdfText`).
+"""The pages of a PDF: as MuPDF reads them (`RawPage`), and laid out as in `pdf-text.json` (`PdfText`).
 
 Boxes of raw pages are (x0, y0, x1, y1) in points from the page's top left.
 """
@@ -15,11 +15,11 @@ from kb.domain.citations import Box
 _LINE_PITCH = 1.2
 _SMALLEST_LETTERS = 5.0
 
-# A letter's width in heights of a line, and how much wider than tall a text must be level to be known as upright.
+# A letter's width in heights of a line, and the least ratio of width to height of a level text to detect upright text.
 _LETTER_WIDTH = 0.5
 _UPRIGHT_RATIO = 1.5
 
-# The note of a PDF that MuPDF had to put in order; every other note is about a page that cannot be read.
+# The note of a PDF that MuPDF had to repair; every other note is about a page that cannot be read.
 REPAIRED_NOTE = "the PDF is damaged; it was repaired while it was read"
 
 PageBlockKind = Literal["heading", "paragraph", "table", "furniture"]
@@ -34,7 +34,7 @@ def bounds(boxes: Iterable[Sequence[float | object]]) -> Rectangle:
 
 
 class Word(NamedTuple):
-    """A word as MuPDF gives it: its box, its text, and the numbers of its block, its line, and itself in the line."""
+    """A word from MuPDF: its box, its text, and the numbers of its block, its line, and the word in the line."""
 
     x0: float
     y0: float
@@ -68,7 +68,7 @@ class RawBlock(NamedTuple):
 
     @property
     def is_upright(self) -> bool:
-        """Whether the lines run up or down the page: the block is tall where lines lying level would be wide."""
+        """Whether the lines run up or down the page: the block is tall where level lines would be wide."""
         if self.y1 - self.y0 <= self.x1 - self.x0 or self.is_table:
             return False
         longest = max(self.text.split("\n"), key=len)
@@ -78,7 +78,7 @@ class RawBlock(NamedTuple):
 
 
 class RawPage(NamedTuple):
-    """A page as it was read: its size in points, its blocks in the order of the file."""
+    """A page from MuPDF: its size in points, its blocks in the order of the file."""
 
     width: float
     height: float
@@ -120,7 +120,7 @@ class PageBlock(NamedTuple):
 class PdfPage(NamedTuple):
     """One page. `text` is its blocks in reading order, an empty line between two, furniture first and last.
 
-    A page is not `usable` where its text layer is missing or rubbish while there is something to see on it.
+    A page is not `usable` where it has visible content but its text layer is missing or garbled.
     """
 
     label: str | None
@@ -140,7 +140,7 @@ class OutlineEntry(NamedTuple):
 
 
 class PdfText(NamedTuple):
-    """What the PDF says of itself, its outline where there is one, and all its pages."""
+    """The PDF's metadata, its outline, if any, and all its pages."""
 
     title: str = ""
     author: str = ""
@@ -151,13 +151,13 @@ class PdfText(NamedTuple):
     pages: tuple[PdfPage, ...] = ()
 
     def to_json(self) -> bytes:
-        """The form that is cached and kept as `pdf-text.json`."""
+        """The content of `pdf-text.json`."""
         value = {**self._asdict(), "pages": [page._asdict() for page in self.pages]}
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def read_pdf_text(data: bytes) -> PdfText:
-    """`PdfText.to_json`, read back."""
+    """Parses the result of `PdfText.to_json`."""
     value = json.loads(data)
     for page in value["pages"]:
         page["blocks"] = tuple(PageBlock(k, level, at, end, Box(*box)) for k, level, at, end, box in page["blocks"])

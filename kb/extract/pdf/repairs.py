@@ -1,8 +1,8 @@
-"""Repairs of the blocks that MuPDF makes of a page's lines, and of the spaces that it does not put between words.
+"""Repairs MuPDF's blocks of a page's lines, and the missing spaces between words.
 
-It may join lines of two columns into one block: such a block is taken apart. Hangul may be set without spaces, as TeX
-does: a gap between two letters is all there is. MuPDF puts a space into a gap only after a Latin letter, and takes
-lines far apart for paragraphs.
+MuPDF may join lines of two columns into one block, which is split here. Hangul may be set without spaces, as TeX does,
+with only a gap between two letters. MuPDF puts a space into a gap only after a Latin letter, and takes lines far apart
+for paragraphs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from kb.extract.pdf.pages import RawBlock, Rectangle, Word, bounds
 
 _SAME_LINE = 0.25  # of a line's height: lines whose tops are nearer are side by side
 
-# Of the letters' height: a gap as wide is a space. A letter-spaced line has it between all letters.
+# Of the letters' height: a gap of this width is a space. A letter-spaced line has it between all letters.
 _SPACE = 0.15
 
-# A page has its own spaces if there is one for every so many syllables.
+# A page has real spaces if there is one for every this many syllables.
 _SYLLABLES_A_SPACE = 12
 
-# In heights of a line: how far apart lines of a paragraph may be, how much that may vary, as lines with a taller letter
-# make it, and their first line's indent.
+# In heights of a line: the largest distance of lines in a paragraph, how much it may vary (lines with a taller letter),
+# and the first line's indent.
 _MOST_LEADING = 1.0
 _SAME = 0.45
 _INDENT = 3.0
@@ -33,7 +33,7 @@ _LEAST_LINE = 10.0
 _HANGUL = re.compile("[가-힣]")
 _HANGUL_SPACE = re.compile("[가-힣] +(?=[가-힣])")
 
-# MuPDF puts no space behind these: letters beyond the scripts it knows, without general punctuation.
+# MuPDF puts no space after these: letters beyond the scripts it knows, without general punctuation.
 _AFTER = re.compile("[\u0700-\u1fff\u20d0-\U0010ffff]")
 
 
@@ -49,7 +49,7 @@ class _Line(NamedTuple):
 
 
 def overlap(blocks: Sequence[RawBlock]) -> bool:
-    """Whether blocks cover each other in part, as those do that hold lines of two columns."""
+    """Whether blocks partly cover each other, as those with lines of two columns do."""
     by_top = sorted(blocks, key=lambda block: block.y0)
     for index, block in enumerate(by_top):
         for other in by_top[index + 1 :]:
@@ -61,7 +61,7 @@ def overlap(blocks: Sequence[RawBlock]) -> bool:
 
 
 def taken_apart(blocks: Sequence[RawBlock], words: Sequence[Word]) -> tuple[list[RawBlock], list[Word]]:
-    """The blocks in parts, a part a column, and the words with the part they are in.
+    """The blocks split by columns, and the words with their new block.
 
     `Word.block` is a place in `blocks` before, and in the result after.
     """
@@ -87,7 +87,7 @@ def taken_apart(blocks: Sequence[RawBlock], words: Sequence[Word]) -> tuple[list
 
 
 def _runs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """The lines in runs; a line that is wholly beside the one before it, and not at its height, begins a new one."""
+    """The lines in runs; a line wholly beside the previous one, and not at its height, begins a new one."""
     run: list[_Line] = []
     for line in lines:
         if run:
@@ -108,7 +108,7 @@ def lacks_spaces(text: str) -> bool:
 
 
 class _Letter(NamedTuple):
-    """A character and its box in points; a space that was put in has that of the letter before it."""
+    """A character and its box in points; an inserted space has the box of the letter before it."""
 
     text: str
     box: Rectangle
@@ -128,7 +128,7 @@ class SpacedText:
             yield "\n".join("".join(letter.text for letter in line) for line in lines)
 
     def words(self, numbers: Sequence[int]) -> Iterator[Word]:
-        """The words of all blocks, as MuPDF gives them; `numbers` are those of the blocks."""
+        """The words of all blocks, in MuPDF's form; `numbers` are the blocks' numbers."""
         for block, lines in zip(numbers, self._blocks, strict=True):
             for number, line in enumerate(lines):
                 parts: list[list[_Letter]] = [[]]
@@ -170,7 +170,7 @@ def _may_part(one: str, other: str) -> bool:
 
 
 def whole_paragraphs(blocks: Sequence[RawBlock]) -> tuple[list[RawBlock], list[int]]:
-    """The blocks, those that are lines of one paragraph joined, and the place of each block in that list."""
+    """The blocks, with the lines of one paragraph joined, and the place of each original block in that list."""
     gaps = Counter(round(other.y0 - one.y1) for one, other in pairwise(blocks) if _goes_on(one, other))
     usual = max(gaps, key=lambda gap: (gaps[gap], -gap), default=0)
     joined: list[RawBlock] = []
@@ -195,7 +195,7 @@ def whole_paragraphs(blocks: Sequence[RawBlock]) -> tuple[list[RawBlock], list[i
 
 
 def _goes_on(one: RawBlock, other: RawBlock) -> bool:
-    """Whether a block's last line is full, and the next block goes on below it in the same letters."""
+    """Whether a block's last line is full, and the next block continues below it in the same letters."""
     height = one.line_height
     if abs(other.line_height - height) > 1.5 * _SAME * height or one.is_table or other.is_table:
         return False

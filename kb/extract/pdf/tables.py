@@ -1,8 +1,8 @@
 """Ruled tables on a PDF's page: lines drawn on it → grids → the words in the cells of each grid, as Markdown.
 
-Lines make one grid where they touch each other, so a frame around a table, or around the whole page, is no part of it.
-Tables without rules stay as text, row by row. So does text under lines that belong to no table: where they run through
-words, or between the words of a sentence.
+Lines that touch each other make one grid, so a frame around a table, or around the whole page, is no part of it. Tables
+without rules stay as text, row by row. So does text under lines of no table, which run through words or between the
+words of a sentence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WALL_SHARE = 0.5  # of a row's height: a line as long parts two of its cells
 _LEAST_FILLED = 0.4  # a grid with fewer cells filled is a chart, or a form
 _CUT_DEPTH = 1.5  # points: a line so deep inside a word runs through it
 _WORD_SPACE = 0.45  # of the letters' height: words nearer than this are neighbours in a sentence
-_MOST_CUT = 0.1  # of a grid's filled cells: with more sentences cut it is no table
+_MOST_CUT = 0.1  # of a grid's filled cells: with more cut sentences it is no table
 _SAME_LINE = 0.5  # of the letters' height: words whose middles are nearer are on one line
 _LEAST_UNRULED_ROWS = 3  # lines that may be rows by their place alone; fewer must hold numbers
 
@@ -32,7 +32,7 @@ Cells: TypeAlias = dict[tuple[int, int], list[Word]]
 
 
 class Line(NamedTuple):
-    """A straight line: its place across its own direction, and where it begins and ends along it."""
+    """A straight line: its position across its direction, and its start and end along it."""
 
     at: float
     start: float
@@ -40,14 +40,14 @@ class Line(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Where a table's columns and rows begin and end, in points, and the upright lines between the columns."""
+    """The edges of a table's columns and rows, in points, and the vertical lines between the columns."""
 
     xs: Sequence[float]
     ys: Sequence[float]
     uprights: Sequence[Line]
 
     def cell_at(self, x: float, y: float) -> tuple[int, int] | None:
-        """The row and column of the cell that holds a point; of a cell across several columns the first of them."""
+        """The row and column of the cell at a point; for a cell across several columns, the first of them."""
         if not (self.xs[0] <= x <= self.xs[-1] and self.ys[0] <= y <= self.ys[-1]):
             return None
         row = min(bisect_right(self.ys, y) - 1, len(self.ys) - 2)
@@ -68,7 +68,7 @@ class Grid(NamedTuple):
 def grids(
     drawings: Sequence[Mapping[str, Any]], page_size: tuple[float, float], turned: Callable[[Rectangle], Rectangle]
 ) -> Iterator[Grid]:
-    """The grids on a page, from the top; `page_size` is in points as the page is shown, `turned` makes lines so."""
+    """The grids on a page, from the top; `page_size` is in points as displayed, `turned` maps lines to that."""
     across: list[Line] = []
     down: list[Line] = []
     for drawing in drawings:
@@ -104,7 +104,7 @@ def _edges(
 
 
 def _joined(lines: Sequence[Line]) -> list[Line]:
-    """The lines in order of place, those that go on with each other as one."""
+    """The lines in order of position, with continuing ones joined."""
     whole: list[Line] = []
     open_from = 0
     for line in sorted(lines):
@@ -121,7 +121,7 @@ def _joined(lines: Sequence[Line]) -> list[Line]:
 
 
 def _crossing(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[list[Line], list[Line]]]:
-    """The lines in groups that touch each other, directly or through others; both lists are in order of place."""
+    """Groups of lines that touch each other, directly or through others; both lists are in order of position."""
     group = list(range(len(across) + len(down)))
 
     def root(member: int) -> int:
@@ -142,7 +142,7 @@ def _crossing(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[li
 
 
 def _merged(positions: Iterator[float]) -> list[float]:
-    """The positions in order, those that are near each other once."""
+    """The positions in order, near ones merged."""
     found: list[float] = []
     for position in sorted(positions):
         if not found or position - found[-1] > _NEAR:
@@ -151,7 +151,7 @@ def _merged(positions: Iterator[float]) -> list[float]:
 
 
 def with_tables(blocks: Sequence[RawBlock], found: Sequence[Grid], words: Sequence[Word]) -> list[RawBlock]:
-    """The page's blocks with its ruled tables in the place of the words that are in them."""
+    """The page's blocks, with its ruled tables in place of the words inside them."""
     taken: set[int] = set()
     tables = []
     for grid in found:
@@ -173,14 +173,14 @@ def with_tables(blocks: Sequence[RawBlock], found: Sequence[Grid], words: Sequen
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as a Markdown table, the first of them its head; rows without a word are left out."""
+    """The rows as a Markdown table, the first as its header; rows without a word are left out."""
     filled = [[cell.replace("|", "\\|") for cell in row] for row in rows if any(row)]
     lines = ["| " + " | ".join(row) + " |" for row in filled]
     return "\n".join([lines[0], "|" + " --- |" * len(filled[0]), *lines[1:]])
 
 
 def _cuts_sentences(grid: Grid, words: Sequence[Word], inside: Mapping[int, tuple[int, int]]) -> bool:
-    """Whether upright lines run through words, or between words no further apart than in a sentence."""
+    """Whether vertical lines run through words, or between words no further apart than in a sentence."""
     cuts = 0
     for index, (row, _) in inside.items():
         word = words[index]
@@ -197,7 +197,7 @@ def _cuts_sentences(grid: Grid, words: Sequence[Word], inside: Mapping[int, tupl
 
 
 def _rows(grid: Grid, cells: Mapping[tuple[int, int], Sequence[Word]], row: int) -> Iterator[list[str]]:
-    """The texts of one ruled row; several where its lines are rows that are ruled off only together."""
+    """The texts of one ruled row; several where its lines are rows without rules between them."""
     columns = range(len(grid.xs) - 1)
     whole = {column: list(cells[row, column]) for column in columns if (row, column) in cells}
     lines = _lines(whole)
@@ -220,7 +220,7 @@ def _lines(row: Mapping[int, Sequence[Word]]) -> list[dict[int, list[Word]]]:
 
 
 def _are_rows(grid: Grid, row: Mapping[int, Sequence[Word]], lines: Sequence[Mapping[int, Sequence[Word]]]) -> bool:
-    """Whether each line is a row: all go across the columns, and none is the rest of the one before."""
+    """Whether each line is a row: all span the columns, and none continues the previous one."""
     if len(lines) < 2 or len(row) < 2:
         return False
     first = min(row)
@@ -239,7 +239,7 @@ def _is_number(words: Sequence[Word]) -> bool:
 
 
 def _is_wrapped(grid: Grid, column: int, lines: Sequence[Mapping[int, Sequence[Word]]]) -> bool:
-    """Whether a line of a column ends because the next word has no room behind it."""
+    """Whether a line of a column ends because the next word does not fit."""
     written = [line[column] for line in lines if column in line]
     left, right = min(words[0].x0 for words in written), max(words[-1].x1 for words in written)
     edge = next((x for at, x in enumerate(grid.xs) if at > column and x >= right), grid.xs[-1])

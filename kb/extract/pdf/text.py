@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 # Bumped whenever the same PDF would give other text, order or kinds under the same MuPDF.
 _LAYOUT_VERSION = "layout-v4"
 
-# Signs of a table: a block lower than its number of lines, or blocks at one height, several times.
+# Signs of a table: a block that is too low for its number of lines, or several pairs of blocks at one height.
 _SIDE_BY_SIDE = 0.8
 _LEAST_ROWS = 2
 
-# A page with fewer letters than this is a scan with a stamp on it, if a picture covers so much of it.
+# A page with fewer letters than this is a scan with a stamp on it, if a picture covers this share of it.
 _STAMP_LETTERS = 200
 _SCAN_SHARE = 0.6
 _DRAWN_LETTERS = 50
 
-# Pages that cannot be read one after the other, before the page count is taken for a lie.
+# The most consecutive unreadable pages before the page count is taken as false.
 _MOST_BROKEN_IN_A_ROW = 100
 _MOST_NOTES = 5
 _PROGRESS_PAGES = 50
@@ -50,10 +50,10 @@ _ROMAN_VALUES = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
 _ROMAN_NUMERALS = ("m", "cm", "d", "cd", "c", "xc", "l", "xl", "x", "ix", "v", "iv", "i")
 _PDF_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:Z|([+-])(\d\d)'?(\d\d)?)?")
 
-# Below so many letters and digits a page with a picture on it is taken for a scan.
+# A page with a picture and fewer letters and digits than this is taken for a scan.
 _FEWEST_LETTERS = 16
 
-# What a font without a usable character map gives: nothing, private codes, control codes.
+# The text of a font without a usable character map: nothing, private codes, control codes.
 _UNREADABLE = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\U000f0000-\U0010ffff]")
 _UNREADABLE_SHARE = 0.15
 
@@ -61,7 +61,7 @@ _UNREADABLE_SHARE = 0.15
 _LATIN_1_RUN = re.compile("[\u0080-\u00ff]{3,}")
 _LATIN_1_SHARE = 0.25
 
-# Glyph numbers taken for characters scatter over scripts nobody mixes: Arabic, Devanagari, Thai, Ethiopic, Cherokee …
+# Glyph numbers read as characters scatter over scripts nobody mixes: Arabic, Devanagari, Thai, Ethiopic, Cherokee …
 _SCATTERED = re.compile("[\u0530-\u10ff\u1200-\u1dff\ua000-\uabff]")
 _SCATTERED_SHARE = 0.2
 _ONE_SCRIPT_SHARE = 0.8
@@ -108,9 +108,9 @@ def derive(job: Job) -> bytes:
 
 
 def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
-    """The PDF in `data`, open; with the first of the passwords that fits where it needs one.
+    """Opens the PDF in `data`, with the first matching password where it needs one.
 
-    Raises: PasswordNeeded where none fits, ExtractFailed for a file that is no PDF or has no pages.
+    Raises: PasswordNeeded where none matches, ExtractFailed for a file that is no PDF or has no pages.
     """
     import pymupdf
 
@@ -137,7 +137,7 @@ def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
 
 
 def _pdf_faults() -> tuple[type[Exception], ...]:
-    """What MuPDF raises on a file its author did not think of."""
+    """MuPDF's errors on unforeseen files."""
     import pymupdf
 
     return (
@@ -147,7 +147,7 @@ def _pdf_faults() -> tuple[type[Exception], ...]:
 
 
 def _raw_pages(pdf: pymupdf.Document, notes: list[str], job: Job) -> Iterator[RawPage | None]:
-    """Each page as it was read, None for one that cannot be."""
+    """Each page as MuPDF reads it, None for an unreadable one."""
     faults = _pdf_faults()
     labels = _labels(pdf)
     broken = 0
@@ -169,7 +169,7 @@ def _raw_pages(pdf: pymupdf.Document, notes: list[str], job: Job) -> Iterator[Ra
 def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     import pymupdf
 
-    # Ligatures come apart, so that words can be found; unknown characters are U+FFFD, not glyph numbers.
+    # Ligatures are split, so that words can be found; unknown characters are U+FFFD, not glyph numbers.
     flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
     text_page = page.get_textpage(flags=flags)
     turned = _turning(page)
@@ -184,7 +184,7 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
         blocks, parts = whole_paragraphs(blocks)
     is_merged = overlap(blocks)
     found_grids = list(grids(page.get_cdrawings(), page.rect[2:], turned)) if _may_have_table(blocks) else ()
-    if is_merged or found_grids:  # words are looked at only then: they take as long as the text
+    if is_merged or found_grids:  # words are read only then: they take as long as the text
         places = {each[5]: part for each, part in zip(found, parts, strict=True)}
         read = text_page.extractWORDS() if spaced is None else spaced.words([each[5] for each in found])
         words = [Word(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in read]
@@ -201,7 +201,7 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
 
 
 def _turning(page: pymupdf.Page) -> Callable[[Rectangle], Rectangle]:
-    """The function that turns a rectangle of MuPDF's into one of the page as it is shown."""
+    """The function that maps MuPDF's rectangles to the displayed page."""
     if not page.rotation:
         return lambda rectangle: rectangle
     import pymupdf
@@ -216,7 +216,7 @@ def _turning(page: pymupdf.Page) -> Callable[[Rectangle], Rectangle]:
 
 
 def _may_have_table(blocks: Sequence[RawBlock]) -> bool:
-    """Whether lines are side by side, inside a block or block by block: drawings are read only then."""
+    """Whether lines are side by side, in a block or in several: drawings are read only then."""
     usual = body_height(blocks)
     rows: Counter[int] = Counter()
     for block in blocks:
@@ -267,7 +267,7 @@ def _page_labels(rules: Sequence[Mapping[str, Any]], page_count: int) -> Sequenc
 
 
 def _prefix(text: str) -> str:
-    """A prefix as text; MuPDF gives other characters than ASCII as hex: UTF-16 by its mark, else UTF-8 or Latin-1."""
+    """A prefix as text; MuPDF gives non-ASCII text as hex: UTF-16 with a mark, else UTF-8 or Latin-1."""
     if not _HEX_TEXT.fullmatch(text):
         return text
     data = bytes.fromhex(text[1:-1])
@@ -294,7 +294,7 @@ def _numeral(number: int, style: str) -> str:
 
 
 def _date(text: str | None) -> str | None:
-    """A PDF's date (ISO 32000 §7.9.4) as RFC 3339 UTC; None of any other text."""
+    """A PDF's date (ISO 32000 §7.9.4) as RFC 3339 UTC; None for any other text."""
     match = _PDF_DATE.match(text or "")
     if match is None:
         return None
@@ -311,7 +311,7 @@ def _date(text: str | None) -> str | None:
 
 
 def _has_letters(text: str, least: int = _FEWEST_LETTERS) -> bool:
-    """Whether `text` has so many letters and digits."""
+    """Whether `text` has at least `least` letters and digits."""
     return sum(map(str.isalnum, text[: 3 * least])) >= least or sum(map(str.isalnum, text)) >= least
 
 

@@ -1,6 +1,6 @@
-"""The step `thumbnail`: a picture of the place of a passage on its page, small for a hit, or large to be read.
+"""The step `thumbnail`: a picture of the place of a passage on its page, small for a hit, or large for reading.
 
-The request (`Drawn`) is handed in as the earlier result of the step's own name.
+The request (`Drawn`) is passed as the earlier result of this step's name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _WIDTH = 336  # pixels; it is shown half as wide
 _SHAPE = 0.75  # height ÷ width
 _MARGIN = 14.0  # points around the passage
-_LEAST_WIDTH, _MOST_WIDTH = 200.0, 320.0  # points: of less nobody sees where it is, of more not what
+_LEAST_WIDTH, _MOST_WIDTH = 200.0, 320.0  # points: a smaller part hides where it is, a larger one what it says
 _MARK = (1.0, 0.83, 0.24)
 _TALLEST, _MOST_SCALE = 1.5, 3.0  # of a readable part: height ÷ width, pixels a point
 _DRAWN_AS = "thumbnail-v1"
@@ -32,7 +32,7 @@ _DRAWN_AS = "thumbnail-v1"
 class Drawn(NamedTuple):
     """A page, counted from 1, and the rectangles (x, y, w, h) in points from its top left to be marked.
 
-    With `pixels` the rectangles, or the page without any, are drawn to be read: so many pixels wide, nothing marked.
+    With `pixels`, the rectangles, or the page without any, are drawn for reading: this many pixels wide, without marks.
     """
 
     page: int
@@ -40,7 +40,7 @@ class Drawn(NamedTuple):
     pixels: int | None = None
 
     def to_json(self) -> bytes:
-        """As the step is handed it."""
+        """The form that is passed to the step."""
         return json.dumps([self.page, self.regions, *([] if self.pixels is None else [self.pixels])]).encode()
 
     @classmethod
@@ -56,12 +56,12 @@ def engine(settings: ExtractSettings) -> Engine:
 
 
 def is_needed(earlier: Results) -> bool:
-    """Always: it was asked for."""
+    """Always: a picture was requested."""
     return True
 
 
 def derive(job: Job) -> bytes:
-    """The picture, as PNG. Raises: ExtractFailed for a page that is not there."""
+    """The picture, as PNG. Raises: ExtractFailed for a missing page."""
     import pymupdf
 
     drawn = Drawn.from_json(job.earlier["thumbnail"])
@@ -78,7 +78,7 @@ def derive(job: Job) -> bytes:
             scale = _WIDTH / clip.width
         else:
             clip = _readable_clip(page.rect, marks)
-            # A narrow strip is not blown up: more pixels than a page at that width has say nothing more.
+            # A narrow strip is not enlarged beyond a page at that width: more pixels would add nothing.
             scale = min(drawn.pixels / clip.width, drawn.pixels / clip.height * _TALLEST, _MOST_SCALE)
         matrix = pymupdf.Matrix(scale, scale)
         pixels = page.get_pixmap(matrix=matrix, clip=clip, alpha=False, annots=drawn.pixels is not None)

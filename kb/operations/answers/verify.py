@@ -28,7 +28,7 @@ from kb.store import queries
 from kb.store.artifacts import read_artifact
 from kb.store.connection import Connection
 
-"""`missing`: the file is gone; `unreadable`: it cannot be read as what it was; `changed`: the words are not in it."""
+"""`missing`: the file is gone; `unreadable`: its former format fails to parse; `changed`: the words are not in it."""
 
 
 class Found(NamedTuple):

@@ -159,7 +159,7 @@ class _Shown:
         return self._markers.feed(self._thoughts.feed(piece))
 
     def end(self) -> str:
-        """What was held back when the stream ended."""
+        """The held-back text, at the end of the stream."""
         return self._markers.feed(self._thoughts.end()) + self._markers.end()
 
 

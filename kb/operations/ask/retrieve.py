@@ -52,9 +52,9 @@ def search_for(request: AskRequest, text: str) -> SearchQuery:
 
 
 def retrieve(base: Base, request: AskRequest, started: float, searched: SearchResult | None = None) -> Findings:
-    """What is found for the question, resolved; where that has no evidence, for the question as it was asked.
+    """The findings of the resolved question; where they have no evidence, those of the question as typed.
 
-    `started` is of the monotonic clock; what was `searched` for the same question is not searched again.
+    `started` is on the monotonic clock; `searched` is the question's search result, if known.
     """
     with base.snapshot():
         history = conversation(base.db, request.session_id) if request.session_id else ()

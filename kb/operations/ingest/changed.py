@@ -67,7 +67,7 @@ def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
 
 
 def _batches(run: IngestRun, changed: deque[SourceFile]) -> Iterator[Batch]:
-    """Takes the files at the front that need no engines, so many at a time."""
+    """Takes the files at the front that need no engines, in batches."""
     batch: Batch = []
     byte_len = 0
     while changed and not extractor_of(family_of(changed[0].media_type)).steps:

@@ -76,7 +76,7 @@ def add_external(
 
     A copy that cannot be indexed is removed; where it cannot be read, the report has the error. A dry run copies and
     indexes nothing.
-    Raises: UsageError for empty content, a kind that kb does not read, or a title for what is no Markdown;
+    Raises: UsageError for empty content, a kind that kb does not read, or a title for a file that is no Markdown;
     FileTooLarge, StoreReadOnly, DiskFull; what `ingest` raises.
     """
     require_writable()
