@@ -158,6 +158,7 @@ def test_a_question_mark_asks_and_esc_goes_back_to_the_hits(vault: Vault) -> Non
 @pytest.mark.parametrize(("marks", "key"), [("??", "enter"), ("", "ctrl+s")])
 def test_a_question_is_answered_in_steps(marks: str, key: str, vault: Vault) -> None:
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await until(pilot, lambda: app._typing is None)  # the empty line of the start is done with
         app._line = marks + TWO
         await until(pilot, lambda: app._typing is not None)  # what is typed is told before the key
         await pilot.press(key)
