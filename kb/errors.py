@@ -54,7 +54,7 @@ from typing import ClassVar
 
 
 class KbError(Exception):
-    """An error and what to do about it. `code` is stable; `message` and `hint` are for people.
+    """What happened and what to do about it. `code` is stable; `message` and `hint` are for people.
 
     `details` are for programs: `path` (not_indexed), `key` or the file's `path` (config_invalid), `endpoint`
     (model_unreachable); else {}.
