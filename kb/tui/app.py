@@ -147,7 +147,7 @@ class SearchApp(App[None]):
             self._typing.stop()
         self._waiting.drop()  # keys that waited were for other words
         self._waiting.wait()
-        self._typing = self.set_timer(DEBOUNCE_S, self._ask_hits)
+        self._typing = self.set_timer(DEBOUNCE_S, self._search_after_pause)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter asks a question that begins with `?`, else it opens the marked row."""
@@ -171,6 +171,11 @@ class SearchApp(App[None]):
         return self._line.strip().lstrip("?").rstrip(_JAMO).strip()
 
     # Questions and their results
+
+    def _search_after_pause(self) -> None:
+        """Searches, unless a key began something else: a timer that is due may still run after it was stopped."""
+        if self._typing is not None:
+            self._ask_hits()
 
     def _ask_hits(self) -> None:
         self._typing = None
