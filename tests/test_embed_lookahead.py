@@ -1,46 +1,65 @@
-"""Work that is ahead of what takes it up: in order, bounded, and ended where nobody takes it up any more."""
+"""Steps are embedded in threads, ahead of the batch that is stored; the vectors still come in their order."""
 
 from __future__ import annotations
 
-from contextlib import closing
-from threading import Event, Lock
+from collections.abc import Mapping, Sequence
+from threading import Event
+from typing import Any, cast
 
 import pytest
 
-from kb.operations.embedding.batch_vectors import in_order
+from kb.domain.run_handle import RunHandle
+from kb.operations.embedding.batch_vectors import LazyEmbedder, Tally, VectorCache, vectors_of_batches
+from kb.store.caches import CachedVector
+from kb.store.queries import UnembeddedChunk
 
 
-def test_items_come_in_their_order_whichever_is_made_first() -> None:
-    made = Event()
+class Embedding:
+    """An embedder and its cache. The first text waits until another one is embedded; `bad` fails."""
 
-    def work(item: int) -> int:
-        if item == 0:
-            assert made.wait(60)
-        else:
-            made.set()
-        return 10 * item
+    at_once, batch_texts = 2, 1
+    holds = staticmethod(lambda cached: True)
 
-    assert list(in_order(work, range(3), at_once=2)) == [(0, 0), (1, 10), (2, 20)]
+    def __init__(self) -> None:
+        self.another, self.cached, self.begun = Event(), dict[str, CachedVector](), 0
+
+    def embed(self, texts: Sequence[str]) -> list[CachedVector]:
+        self.begun += 1
+        if texts[0] == "longest, first":
+            assert self.another.wait(60)
+        self.another.set()
+        if texts[0] == "bad":
+            raise ValueError("no vector")
+        return [CachedVector(text.encode(), 1) for text in texts]
+
+    def get(self, texts: Sequence[str]) -> Mapping[str, CachedVector]:
+        return {text: self.cached[text] for text in texts if text in self.cached}
+
+    def put(self, fresh: Mapping[str, CachedVector]) -> None:
+        self.cached.update(fresh)
 
 
-def test_no_more_is_begun_than_may_be_under_way() -> None:
-    begun, lock = [0], Lock()
-
-    def work(item: int) -> int:
-        with lock:
-            begun[0] += 1
-        return item
-
-    with closing(in_order(work, iter(range(100)), at_once=2)) as made:
-        assert next(made) == (0, 0)
-    assert begun[0] <= 3
+def vectors(embedding: Embedding, *batches: list[str]) -> Any:
+    chunks = ([UnembeddedChunk(0, "id", "", "[]", text, "en") for text in batch] for batch in batches)
+    model, cache = cast(LazyEmbedder, embedding), cast(VectorCache, embedding)
+    return vectors_of_batches(chunks, model, cache, Tally(RunHandle(), "model", 9))
 
 
-def test_what_work_raises_is_raised_where_its_item_would_come() -> None:
-    def work(item: int) -> float:
-        return 1 / item
+def test_vectors_come_in_the_order_of_their_chunks_whichever_is_made_first() -> None:
+    made = vectors(Embedding(), ["b", "longest, first"], ["b", "c"])
+    assert [[each.vector for each in batch.vectors] for batch in made] == [[b"b", b"longest, first"], [b"b", b"c"]]
 
-    made = in_order(work, [2, 1, 0, 4], at_once=2)
-    assert [next(made), next(made)] == [(2, 0.5), (1, 1.0)]
-    with pytest.raises(ZeroDivisionError):
+
+def test_only_the_batch_after_the_one_that_is_stored_is_begun() -> None:
+    embedding = Embedding()
+    made = vectors(embedding, ["a"], ["b"], ["c"], ["d"])
+    next(made)
+    made.close()
+    assert embedding.begun <= 2
+
+
+def test_an_error_is_raised_where_its_batch_would_come() -> None:
+    made = vectors(Embedding(), ["a"], ["bad"])
+    assert next(made).vectors[0].vector == b"a"
+    with pytest.raises(ValueError, match="no vector"):
         next(made)

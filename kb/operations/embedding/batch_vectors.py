@@ -6,20 +6,20 @@ The next texts are embedded while the last batch is stored, so that no core is i
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from itertools import chain, pairwise
 from threading import Lock
 from time import perf_counter, perf_counter_ns
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from kb.domain.embeddings import Embedder, EmbeddingModel, PassageTokens, TokenEmbedder
+from kb.domain.embeddings import Embedder, EmbeddingModel, TokenEmbedder
 from kb.domain.ingest_events import EmbedAgain, EmbedBatchStarted, EmbedProgress
 from kb.domain.run_handle import RunHandle
 from kb.embed.encoders import bulk_embedder, embedding_model, is_installed
-from kb.embed.text import TOKEN_BITS, passage_text, passage_version, tokens_bytes
+from kb.embed.provider import Provider
+from kb.embed.text import passage_text, passage_version, tokens_bytes
 from kb.errors import KbError, ModelError
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
 from kb.store import queries
@@ -27,15 +27,10 @@ from kb.store.caches import CachedVector, VectorCache
 from kb.store.connection import Connection
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
+    from pathlib import Path
 
     from kb.domain.embeddings import Vectors
-
-Item = TypeVar("Item")
-Made = TypeVar("Made")
-
-# Fewer passages are embedded before anybody could read the estimate.
-AGAIN_FROM_PASSAGES = 200
 
 _SAMPLED_TEXTS = 8
 
@@ -48,17 +43,14 @@ STEP_CHARS = 24_000
 _STEPS_AT_ONCE = 2
 
 
-class Tally(NamedTuple):
-    """Reports how many of the `total` chunks without a vector have one now; `written` come from earlier batches."""
+@dataclass(slots=True)
+class Tally:
+    """Reports how many of the `total` chunks without a vector have one now; `written` are in stored batches."""
 
     handle: RunHandle
     model: str
     total: int
     written: int = 0
-
-    def after(self, written: int) -> Tally:
-        """The tally of the batch after this many chunks."""
-        return self._replace(written=written)
 
     def tell_again(self, texts: Sequence[str], embed: Callable[[Sequence[str]], object], *, by_old: bool) -> None:
         """Reports that the total replaces other vectors, and an estimate of the time, by embedding some of the `texts`.
@@ -75,59 +67,6 @@ class Tally(NamedTuple):
     def tell(self, of_batch: int) -> None:
         """Reports how many chunks of the current batch have vectors."""
         self.handle.tell(EmbedProgress(self.model, self.written + of_batch, self.total))
-
-
-def start_tally(db: Connection, model: EmbeddingModel, form: str, handle: RunHandle) -> Tally:
-    """The tally of a model's chunks without a committed vector of that form; reported at once if there are any."""
-    counts = queries.count_embedded(
-        db,
-        model_id=model.name,
-        model_version=model.version,
-        dimensions=model.dimensions,
-        passage_version=form,
-    )
-    tally = Tally(handle, model.name, counts.chunks - counts.committed + counts.outdated if counts else 0)
-    if tally.total:
-        tally.tell(0)
-    return tally
-
-
-class BatchVectors(NamedTuple):
-    """The vectors of one batch: float32[n, dimensions], L2 = 1, in the order of its chunks.
-
-    `tokens`: those of each chunk; none where they are not kept. `start_ns`: the start, by the clock that measures
-    durations.
-    """
-
-    chunks: Sequence[queries.UnembeddedChunk]
-    vectors: Vectors
-    tokens: list[PassageTokens]
-    token_counts: list[int]
-    from_cache: int
-    start_ns: int
-
-
-@dataclass(slots=True)
-class _Batch:
-    """A batch in progress: the texts of its chunks, their known vectors, and the number of remaining steps.
-
-    `before`: the known vectors of the previous batch, whose texts are embedded only once.
-    """
-
-    chunks: Sequence[queries.UnembeddedChunk]
-    texts: list[str]
-    found: dict[str, CachedVector]
-    before: Mapping[str, CachedVector]
-    missing: int
-    steps_left: int
-    start_ns: int = 0
-
-
-class _Step(NamedTuple):
-    """Texts of one batch to embed at once; none for a batch whose vectors are all cached."""
-
-    batch: _Batch
-    texts: list[str]
 
 
 class LazyEmbedder:
@@ -149,11 +88,17 @@ class LazyEmbedder:
         self._loading = Lock()
 
     def embed(self, texts: Sequence[str]) -> list[CachedVector]:
-        """The vector of each text, followed by the rows of its tokens where they are kept.
+        """The vector of each text, followed by the rows of its tokens where they are kept; no text loads no model.
 
-        Raises: ModelError for vectors that contradict the model's description.
+        Raises: ModelMissing, ModelCorrupt; ModelError for vectors that contradict the model's description.
         """
-        loaded = self._embedder()
+        if not texts:
+            return []
+        with self._loading:
+            if self._loaded is None:
+                plan = self._plan
+                self._loaded = bulk_embedder(plan.model_dir, self.model.name, plan.threads, plan.provider)
+            loaded = self._loaded
         if self.components:
             vectors, tokens = cast(TokenEmbedder, loaded).embed_passages(texts)
             rows = [each.tokens for each in tokens]
@@ -162,14 +107,6 @@ class LazyEmbedder:
         counts = loaded.count_tokens(texts, "passage")
         packed = (vector.astype("<f4").tobytes() for vector in self._checked(vectors, len(texts)))
         return [CachedVector(each + row, count) for each, row, count in zip(packed, rows, counts, strict=True)]
-
-    def _embedder(self) -> Embedder:
-        """The embedder, loaded by the first call. Raises: ModelMissing, ModelCorrupt."""
-        with self._loading:
-            if self._loaded is None:
-                plan = self._plan
-                self._loaded = bulk_embedder(plan.model_dir, self.model.name, plan.threads, plan.provider)
-            return self._loaded
 
     def cache(self) -> VectorCache:
         """The model's part of the cache, to be closed. Raises: StoreError and its kin."""
@@ -193,44 +130,34 @@ class LazyEmbedder:
         return vectors
 
 
-def is_searchable(plan: EmbeddingPlan, held: queries.MirroredModel) -> bool:
-    """Whether the model of the mirror's vectors can encode questions."""
+def held_model(model_dir: Path, held: queries.MirroredModel, provider: Provider) -> EmbeddingModel | None:
+    """The model of the mirror's vectors, whatever is configured now; None where it is not installed or cannot run."""
     with suppress(KbError):
-        there = embedding_model(plan.model_dir, held.model_id, plan.provider.of_version(held.model_version))
-        return (there.version, there.dimensions) == (held.model_version, held.dimensions)
-    return False
+        return embedding_model(model_dir, held.model_id, provider.of_version(held.model_version))
+    return None
 
 
-def vectors_of_batches(
-    batches: Iterable[Sequence[queries.UnembeddedChunk]],
-    embedder: LazyEmbedder,
-    cache: VectorCache,
-    handle: RunHandle,
-    tally: Tally,
-) -> Generator[BatchVectors | None, None, None]:
-    """The vectors of each batch, in order; ends with None when canceled: finished vectors stay in the cache.
+def chunks_without_vector(
+    db: Connection, model: EmbeddingModel, form: str, batch_chunks: int
+) -> Iterator[list[queries.UnembeddedChunk]]:
+    """The chunks without a committed vector of that form, a batch at a time."""
+    after = 0
+    while chunks := queries.select_unembedded_chunks(
+        db,
+        model_id=model.name,
+        model_version=model.version,
+        dimensions=model.dimensions,
+        passage_version=form,
+        after_rowid=after,
+        row_limit=batch_chunks,
+    ):
+        after = chunks[-1].chunk_rowid
+        yield chunks
 
-    While a batch is stored, the next one is embedded.
-    """
-    planned = _planned(batches, embedder, cache, handle)
-    written = 0
-    with closing(in_order(partial(_embedded, embedder), planned, at_once=embedder.at_once)) as made:
-        for (batch, texts), embedded in made:
-            if not batch.start_ns:
-                batch.start_ns = perf_counter_ns()
-                handle.tell(EmbedBatchStarted(len(batch.chunks), embedder.model.name))
-            fresh = dict(zip(texts, embedded, strict=True))
-            cache.put(fresh)
-            batch.found.update(fresh)
-            batch.steps_left -= 1
-            if not batch.steps_left:
-                batch.found.update({text: batch.before[text] for text in batch.texts if text not in batch.found})
-            tally.after(written).tell(sum(text in batch.found for text in batch.texts))
-            if not batch.steps_left and not handle.is_canceled():
-                yield _whole(batch, embedder)
-                written += len(batch.chunks)
-    if handle.is_canceled():
-        yield None
+
+def every_chunk(db: Connection, batch_chunks: int) -> Iterator[list[queries.UnembeddedChunk]]:
+    """The chunks of notes, a batch at a time: for no model, none of them has a vector."""
+    return chunks_without_vector(db, EmbeddingModel("", "", 0, None), "", batch_chunks)
 
 
 def text_of(chunk: queries.UnembeddedChunk) -> str:
@@ -238,43 +165,92 @@ def text_of(chunk: queries.UnembeddedChunk) -> str:
     return passage_text(chunk.title, json.loads(chunk.heading_path_json), chunk.text)
 
 
-def _planned(
-    batches: Iterable[Sequence[queries.UnembeddedChunk]], embedder: LazyEmbedder, cache: VectorCache, handle: RunHandle
-) -> Iterator[_Step]:
-    """The steps of each batch, until canceled: its texts that are neither cached nor in the previous batch."""
+class BatchVectors(NamedTuple):
+    """The vectors of one batch, each with its tokens, in the order of its chunks.
+
+    `start_ns`: the start, by the clock that measures durations.
+    """
+
+    chunks: Sequence[queries.UnembeddedChunk]
+    vectors: list[CachedVector]
+    from_cache: int
+    start_ns: int
+
+
+class _Batch(NamedTuple):
+    """A batch in progress: its texts, their known vectors, and the texts that threads are embedding.
+
+    `before`: the known vectors of the previous batch, whose texts are embedded only once.
+    """
+
+    chunks: Sequence[queries.UnembeddedChunk]
+    texts: list[str]
+    known: dict[str, CachedVector]
+    before: Mapping[str, CachedVector]
+    steps: list[tuple[list[str], Future[list[CachedVector] | None]]]
+
+
+def vectors_of_batches(
+    batches: Iterable[Sequence[queries.UnembeddedChunk]], embedder: LazyEmbedder, cache: VectorCache, tally: Tally
+) -> Generator[BatchVectors, None, None]:
+    """The vectors of each batch, in order, until canceled: finished vectors stay in the cache.
+
+    While a batch is stored, the next one is embedded.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(embedder.at_once, thread_name_prefix="ahead")
+    try:
+        begun = _begun(batches, embedder, cache, tally.handle, pool)
+        for batch, _ in pairwise(chain(begun, [None])):  # the next batch is begun before this one is waited for
+            made = _finished(cast(_Batch, batch), cache, tally)
+            if tally.handle.is_canceled():
+                return
+            yield made
+            tally.written += len(made.chunks)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begun(
+    batches: Iterable[Sequence[queries.UnembeddedChunk]],
+    embedder: LazyEmbedder,
+    cache: VectorCache,
+    handle: RunHandle,
+    pool: ThreadPoolExecutor,
+) -> Iterator[_Batch]:
+    """Hands the texts of each batch that are neither cached nor in the previous batch to threads."""
+
+    def embed(texts: Sequence[str]) -> list[CachedVector] | None:
+        return None if handle.is_canceled() else embedder.embed(texts)
+
     before: dict[str, CachedVector] = {}
     under_way: set[str] = set()
     for chunks in batches:
+        if handle.is_canceled():
+            return
         texts = [text_of(chunk) for chunk in chunks]
-        found = {text: cached for text, cached in cache.get(texts).items() if embedder.holds(cached)}
-        missing = [text for text in dict.fromkeys(texts) if text not in found and text not in under_way]
+        known = {text: cached for text, cached in cache.get(texts).items() if embedder.holds(cached)}
+        missing = [text for text in dict.fromkeys(texts) if text not in known and text not in under_way]
         parts = list(steps(missing, embedder.batch_texts)) or [[]]
-        batch = _Batch(chunks, texts, found, before, len(missing), len(parts))
-        before, under_way = found, set(missing)
-        for part in parts:
-            if handle.is_canceled():
-                return
-            yield _Step(batch, part)
+        yield _Batch(chunks, texts, known, before, [(part, pool.submit(embed, part)) for part in parts])
+        before, under_way = known, set(missing)
 
 
-def _embedded(embedder: LazyEmbedder, step: _Step) -> list[CachedVector]:
-    """Embeds a step's texts into their cached form; an empty step loads no model."""
-    return embedder.embed(step.texts) if step.texts else []
-
-
-def _whole(batch: _Batch, embedder: LazyEmbedder) -> BatchVectors:
-    import numpy as np
-
-    held = [batch.found[text] for text in batch.texts]
-    dimensions, components = embedder.model.dimensions, embedder.components
-    matrix = np.stack([np.frombuffer(each.vector, "<f4", dimensions) for each in held])
-    tokens = []
-    if components:
-        a_row = tokens_bytes(1, components)
-        rows = [each.vector[4 * dimensions :] for each in held]
-        tokens = [PassageTokens(len(each) // a_row, components, TOKEN_BITS, each) for each in rows]
-    counts = [each.token_count for each in held]
-    return BatchVectors(batch.chunks, matrix, tokens, counts, len(batch.texts) - batch.missing, batch.start_ns)
+def _finished(batch: _Batch, cache: VectorCache, tally: Tally) -> BatchVectors:
+    """Waits for the vectors of a batch and caches them; incomplete where the run is canceled."""
+    start_ns = perf_counter_ns()
+    tally.handle.tell(EmbedBatchStarted(len(batch.chunks), tally.model))
+    fresh_count = 0
+    for texts, embedding in batch.steps:
+        if (embedded := embedding.result()) is not None:
+            fresh = dict(zip(texts, embedded, strict=True))
+            cache.put(fresh)
+            batch.known.update(fresh)
+            fresh_count += len(fresh)
+            tally.tell(sum(text in batch.known for text in batch.texts))
+    found = (batch.known.get(text) or batch.before.get(text) for text in batch.texts)
+    return BatchVectors(batch.chunks, list(filter(None, found)), len(batch.texts) - fresh_count, start_ns)
 
 
 def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:
@@ -289,31 +265,3 @@ def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:
         chars += len(text)
     if step:
         yield step
-
-
-def in_order(
-    work: Callable[[Item], Made], items: Iterable[Item], *, at_once: int
-) -> Generator[tuple[Item, Made], None, None]:
-    """Each item with the result of `work`, in order, while up to `at_once` of the next ones run.
-
-    An error of `work` is raised in its item's place. Where the caller stops, running items end first.
-    """
-    from concurrent.futures import ThreadPoolExecutor
-
-    waiting: deque[tuple[Item, Future[Made]]] = deque()
-    with ThreadPoolExecutor(at_once, thread_name_prefix="ahead") as pool:
-        try:
-            for item in items:
-                waiting.append((item, pool.submit(work, item)))
-                if len(waiting) > at_once:
-                    yield _taken(waiting)
-            while waiting:
-                yield _taken(waiting)
-        finally:
-            for _, made in waiting:
-                made.cancel()
-
-
-def _taken(waiting: deque[tuple[Item, Future[Made]]]) -> tuple[Item, Made]:
-    item, made = waiting.popleft()
-    return item, made.result()

@@ -6,24 +6,23 @@ A crash at any point leaves records that are not committed, or tombstones: the n
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 
-from kb.domain.embeddings import EmbeddingModel
 from kb.domain.ids import ChunkId, embedding_id
 from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
-from kb.embed.text import passage_version
+from kb.embed.text import TOKEN_BITS, passage_version, tokens_bytes
 from kb.errors import VectorsUnusable
+from kb.operations.embedding import vector_upkeep as upkeep
 from kb.operations.embedding.batch_vectors import (
-    AGAIN_FROM_PASSAGES,
     BatchVectors,
     LazyEmbedder,
     Tally,
-    is_searchable,
-    start_tally,
+    chunks_without_vector,
+    every_chunk,
+    held_model,
     text_of,
     vectors_of_batches,
 )
@@ -37,6 +36,9 @@ from kb.store.mirror import ensure_mirror, holds, lance_table_name, mirrored
 
 # Chunks per batch written to both stores.
 BATCH_CHUNKS = 256
+
+# Fewer passages are embedded before anybody could read the estimate.
+AGAIN_FROM_PASSAGES = 200
 
 
 @dataclass(slots=True)
@@ -62,11 +64,7 @@ class _Run:
     searched: queries.MirroredModel | None = None
 
 
-def embed_missing(
-    db: Connection,
-    plan: EmbeddingPlan,
-    handle: RunHandle,
-) -> EmbedReport:
+def embed_missing(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> EmbedReport:
     """Embeds the chunks that have no committed vector; forgets the vectors of chunks that are gone.
 
     Where nothing is missing, SQLite alone shows it: neither Lance nor a model is opened. Another model's vectors are
@@ -87,12 +85,7 @@ def embed_missing(
     return run.report
 
 
-def embed_ahead(
-    db: Connection,
-    plan: EmbeddingPlan,
-    name: str,
-    handle: RunHandle,
-) -> EmbedReport:
+def embed_ahead(db: Connection, plan: EmbeddingPlan, name: str, handle: RunHandle) -> EmbedReport:
     """Embeds the chunks with a model that the plan does not name yet, into the model's Lance table.
 
     The mirror does not change, so searches stay as they are. `db` and errors: as in `embed_missing`.
@@ -106,7 +99,7 @@ def forget_differing_tokens(db: Connection, plan: EmbeddingPlan, name: str) -> i
     """Removes the tokens of a model that differ from the cached ones of their passage's text; returns how many."""
     embedder, forgotten = LazyEmbedder(plan, name), 0
     with closing(embedder.cache()) as cache:
-        for chunks in _every_chunk(db) if embedder.components else ():
+        for chunks in every_chunk(db, BATCH_CHUNKS) if embedder.components else ():
             texts = {chunk.chunk_rowid: text_of(chunk) for chunk in chunks}
             cached = cache.get(list(texts.values()))
             held = queries.select_tokens(db, rowids_json=json.dumps(list(texts)), model_id=name)
@@ -121,16 +114,8 @@ def forget_differing_tokens(db: Connection, plan: EmbeddingPlan, name: str) -> i
     return forgotten
 
 
-def _every_chunk(db: Connection) -> Iterator[list[queries.UnembeddedChunk]]:
-    """The chunks of notes, a batch at a time: for no model, none of them has a vector."""
-    none = EmbeddingModel("", "", 0, None)
-    return _without_vector(db, none, "")
-
-
 def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
     """Fills a model's Lance table, while searches still use the mirror."""
-    from kb.operations.embedding import vector_upkeep as upkeep
-
     db, plan, model = run.db, run.plan, embedder.model
     table = lance_table_name(model)
     with transaction(db):
@@ -176,8 +161,6 @@ def _level_tokens(run: _Run, embedder: LazyEmbedder) -> None:
 
 def _fill_mirror(run: _Run, embedder: LazyEmbedder) -> None:
     """Completes the mirror as far as possible; rebuilds a damaged Lance table from it."""
-    from kb.operations.embedding import vector_upkeep as upkeep
-
     db, plan, model = run.db, run.plan, embedder.model
     with mirror.vector_transaction(db):
         ensure_mirror(db, model, run.searched, now_utc())
@@ -196,8 +179,6 @@ def _fill_mirror(run: _Run, embedder: LazyEmbedder) -> None:
 
 
 def _fill(run: _Run, embedder: LazyEmbedder, lance: LanceTable) -> None:
-    from kb.operations.embedding import vector_upkeep as upkeep
-
     run.report.removed += upkeep.clear_tombstones(run.db, lance)
     run.report.restored += upkeep.restore_mirror(run.db, lance)
     _level_tokens(run, embedder)
@@ -206,28 +187,29 @@ def _fill(run: _Run, embedder: LazyEmbedder, lance: LanceTable) -> None:
 
 def _embed_chunks(run: _Run, embedder: LazyEmbedder, lance: LanceTable, *, is_mirrored: bool) -> None:
     """Embeds the chunks without a committed vector, a batch at a time."""
-    model = embedder.model
-    tally = start_tally(run.db, model, embedder.form, run.handle)
-    cache = embedder.cache()
-    written = 0
-    try:
+    db, model, report = run.db, embedder.model, run.report
+    counts = queries.count_embedded(
+        db,
+        model_id=model.name,
+        model_version=model.version,
+        dimensions=model.dimensions,
+        passage_version=embedder.form,
+    )
+    tally = Tally(run.handle, model.name, counts.chunks - counts.committed + counts.outdated if counts else 0)
+    if tally.total:
+        tally.tell(0)
+    with closing(embedder.cache()) as cache:
         _tell_again(run, embedder, cache, tally)
-        batches = vectors_of_batches(_without_vector(run.db, model, embedder.form), embedder, cache, run.handle, tally)
-        with closing(batches):
+        missing = chunks_without_vector(db, model, embedder.form, BATCH_CHUNKS)
+        with closing(vectors_of_batches(missing, embedder, cache, tally)) as batches:
             for made in batches:
-                if made is None:
-                    run.report.aborted = True
-                    break
-                chunks = made.chunks
-                _write(run.db, lance, made, _records(lance.name, embedder, made), is_mirrored=is_mirrored)
-                run.report.embedded += len(chunks) - made.from_cache
-                run.report.from_cache += made.from_cache
-                written += len(chunks)
+                _write(db, lance, embedder, made, is_mirrored=is_mirrored)
+                report.embedded += len(made.chunks) - made.from_cache
+                report.from_cache += made.from_cache
                 took_ms = (perf_counter_ns() - made.start_ns) // 1_000_000
-                run.handle.tell(EmbedBatchFinished(len(chunks), model.name, took_ms))
-    finally:
-        cache.close()
-    if written and not run.report.aborted:
+                run.handle.tell(EmbedBatchFinished(len(made.chunks), model.name, took_ms))
+    report.aborted = run.handle.is_canceled()
+    if tally.written and not report.aborted:
         lance.compact()
 
 
@@ -239,75 +221,52 @@ def _tell_again(run: _Run, embedder: LazyEmbedder, cache: VectorCache, tally: Ta
         state = _progress(run, embedder)
         if state is None or 2 * (state.committed - state.current) < tally.total:
             return  # most of them are new
-    texts = [text_of(chunk) for chunk in next(_without_vector(run.db, embedder.model, embedder.form), [])]
+    first = next(chunks_without_vector(run.db, embedder.model, embedder.form, BATCH_CHUNKS), [])
+    texts = [text_of(chunk) for chunk in first]
     found = cache.get(texts)
     if missing := [text for text in texts if text not in found]:
-        tally.tell_again(missing, embedder.embed, by_old=is_searchable(run.plan, run.searched))
+        searchable = held_model(run.plan.model_dir, run.searched, run.plan.provider)
+        by_old = searchable is not None and holds(run.searched, searchable)
+        tally.tell_again(missing, embedder.embed, by_old=by_old)
 
 
-def _without_vector(db: Connection, model: EmbeddingModel, form: str) -> Iterator[list[queries.UnembeddedChunk]]:
-    """The chunks without a committed vector of that form, a batch at a time."""
-    last_rowid, is_last, most = 0, False, BATCH_CHUNKS
-    while not is_last:
-        chunks = queries.select_unembedded_chunks(
-            db,
-            model_id=model.name,
-            model_version=model.version,
-            dimensions=model.dimensions,
-            passage_version=form,
-            after_rowid=last_rowid,
-            row_limit=most,
-        )
-        is_last = len(chunks) < most
-        if chunks:
-            last_rowid = chunks[-1].chunk_rowid
-            yield chunks
-
-
-def _write(
-    db: Connection,
-    lance: LanceTable,
-    made: BatchVectors,
-    records: Sequence[queries.EmbeddingRecord],
-    *,
-    is_mirrored: bool,
-) -> None:
+def _write(db: Connection, lance: LanceTable, embedder: LazyEmbedder, made: BatchVectors, *, is_mirrored: bool) -> None:
     """The write protocol of one batch; the next run finishes uncommitted chunks."""
-    from kb.operations.embedding.vector_upkeep import commit
+    import numpy as np
 
-    chunks = made.chunks
-    with transaction(db):
-        queries.insert_pending_records(db, records)
-    lance.upsert([chunk.chunk_id for chunk in chunks], [chunk.lang for chunk in chunks], made.vectors)
-    tokens: list[queries.KeptTokens] = [
-        {
-            "chunk_rowid": record["chunk_rowid"],
-            "model_id": record["model_id"],
-            "count": each.count,
-            "components": each.components,
-            "bits": each.bits,
-            "tokens": each.tokens,
-        }
-        for record, each in zip(records, made.tokens, strict=False)
-    ]
-    vectors = [vector.tobytes() for vector in made.vectors]
-    commit(db, lance.name, chunks, vectors, records[0]["passage_version"], tokens, is_mirrored=is_mirrored)
-
-
-def _records(lance_table: str, embedder: LazyEmbedder, made: BatchVectors) -> list[queries.EmbeddingRecord]:
-    model, now = embedder.model, now_utc()
-    return [
+    chunks, model, now = made.chunks, embedder.model, now_utc()
+    records: list[queries.EmbeddingRecord] = [
         {
             "embedding_id": embedding_id(ChunkId(chunk.chunk_id), model.name, model.version, model.dimensions),
             "chunk_id": chunk.chunk_id,
             "model_id": model.name,
             "model_version": model.version,
             "dimensions": model.dimensions,
-            "lance_table": lance_table,
+            "lance_table": lance.name,
             "created_at": now,
             "chunk_rowid": chunk.chunk_rowid,
-            "token_count": count,
+            "token_count": each.token_count,
             "passage_version": embedder.form,
         }
-        for chunk, count in zip(made.chunks, made.token_counts, strict=True)
+        for chunk, each in zip(chunks, made.vectors, strict=True)
     ]
+    with transaction(db):
+        queries.insert_pending_records(db, records)
+    vector_bytes = 4 * model.dimensions
+    vectors = [each.vector[:vector_bytes] for each in made.vectors]
+    matrix = np.frombuffer(b"".join(vectors), "<f4").reshape(-1, model.dimensions)
+    lance.upsert([chunk.chunk_id for chunk in chunks], [chunk.lang for chunk in chunks], matrix)
+    row_bytes = tokens_bytes(1, embedder.components)
+    tokens: list[queries.KeptTokens] = [
+        {
+            "chunk_rowid": chunk.chunk_rowid,
+            "model_id": model.name,
+            "count": len(rows) // row_bytes,
+            "components": embedder.components,
+            "bits": TOKEN_BITS,
+            "tokens": rows,
+        }
+        for chunk, each in zip(chunks, made.vectors, strict=True)
+        if (rows := each.vector[vector_bytes:])
+    ]
+    upkeep.commit(db, lance.name, chunks, vectors, embedder.form, tokens, is_mirrored=is_mirrored)

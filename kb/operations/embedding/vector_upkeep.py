@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,17 +28,14 @@ def model_of(row: queries.MirroredModel) -> EmbeddingModel:
 
 def clear_tombstones(db: Connection, lance: LanceTable) -> int:
     """Removes the vectors of deleted chunks from Lance; returns how many. `level_mirror` does it for the mirror."""
-    cleared, is_last = 0, False
-    while not is_last:
-        stones = queries.select_tombstones(db, lance_table=lance.name, row_limit=_BATCH)
-        is_last = len(stones) < _BATCH
-        if stones:
-            lance.delete([stone.chunk_id for stone in stones])
-            with transaction(db):
-                queries.delete_tombstones(
-                    db, [{"lance_table": row.lance_table, "chunk_id": row.chunk_id} for row in stones]
-                )
-            cleared += len(stones)
+    cleared = 0
+    while stones := queries.select_tombstones(db, lance_table=lance.name, row_limit=_BATCH):
+        lance.delete([stone.chunk_id for stone in stones])
+        with transaction(db):
+            queries.delete_tombstones(
+                db, [{"lance_table": row.lance_table, "chunk_id": row.chunk_id} for row in stones]
+            )
+        cleared += len(stones)
     return cleared
 
 
@@ -48,12 +46,7 @@ def scrub_vectors(db: Connection, vector_dir: Path, handle: RunHandle) -> None:
     """
     row = mirrored(db)
     in_use = {row.lance_table} if row is not None else set[str]()
-    others = {row.lance_table for row in queries.select_vector_tables(db)} | set(table_sizes(vector_dir))
-    with transaction(db):
-        for name in others - in_use:
-            queries.delete_table_records(db, lance_table=name)
-            queries.delete_table_tombstones(db, lance_table=name)
-    remove_tables(vector_dir, sorted(others - in_use))
+    drop_tables(db, vector_dir, every_table(db, vector_dir) - in_use)
     if row is None:
         return
     lance = LanceTable(vector_dir, model_of(row), "if_missing")
@@ -69,12 +62,10 @@ def scrub_vectors(db: Connection, vector_dir: Path, handle: RunHandle) -> None:
         lance.build_ann_index()
 
 
-def restore_mirror(
-    db: Connection, lance: LanceTable, on_restored: Callable[[int], None] = lambda restored: None
-) -> int:
+def restore_mirror(db: Connection, lance: LanceTable, tell: Callable[[int], None] = lambda restored: None) -> int:
     """Commits the pending chunks whose vectors Lance has; returns how many. The others are embedded again.
 
-    `on_restored` gets the count after each batch.
+    `tell` gets the count after each batch.
     """
     restored, after = 0, 0
     while rows := queries.select_pending_chunks(db, after_rowid=after, row_limit=_BATCH):
@@ -83,7 +74,7 @@ def restore_mirror(
         found = [row for row in rows if row.chunk_id in vectors]
         commit(db, lance.name, found, [vectors[row.chunk_id] for row in found], None, is_mirrored=True)
         restored += len(found)
-        on_restored(restored)
+        tell(restored)
     return restored
 
 
@@ -97,8 +88,7 @@ def commit(
     *,
     is_mirrored: bool,
 ) -> None:
-    """The last step of the write protocol: copies vectors from Lance to the mirror, if it follows that table, and
-    commits them.
+    """The last step of the write protocol: writes vectors to the mirror, if it follows the table, and commits them.
 
     `passage_version` is the form of the embedded text; None where the records have it already. `tokens`: those of the
     same run; stored tokens stay when only vectors are restored.
@@ -148,7 +138,10 @@ def rebuild_lance(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
         return 0
     held = mirror.count_vectors(db, row.lance_table)
     whole = held is not None and not held.missing
-    if not whole and _lance_count(vector_dir, model_of(row)) > (held.rows if held else 0):
+    in_lance = 0
+    with suppress(StoreError):  # a table that cannot be read is made again
+        in_lance = 0 if whole else LanceTable(vector_dir, model_of(row)).count()
+    if in_lance > (held.rows if held else 0):
         raise StoreError(f"SQLite lacks vectors of {row.model_id} that Lance has", "kb index --rebuild-mirror")
     restored = remake_lance(db, row, vector_dir, handle)
     if not whole:  # vectors missing in both stores are embedded again
@@ -223,14 +216,6 @@ def _teller(handle: RunHandle, step: str, total: int) -> Callable[[int], None]:
     return tell
 
 
-def _lance_count(vector_dir: Path, model: EmbeddingModel) -> int:
-    """The vectors of a Lance table; 0 where it cannot be read."""
-    try:
-        return LanceTable(vector_dir, model).count()
-    except StoreError:
-        return 0
-
-
 def build_ann(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     """Builds the primary model's ANN index; returns how many vectors it holds."""
     row = mirrored(db)
@@ -273,14 +258,21 @@ def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
 
 
 def drop_unused(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
-    """Removes the tables that are neither searched nor configured; returns them. The cache keeps their vectors a while.
-
-    A table's row is deleted before its files, so that after a crash the next run removes the files.
-    """
+    """Removes the tables that are neither searched nor configured; returns them. The cache keeps their vectors."""
     unused = [table for table in vector_tables(db, plan) if table.used_as is None]
-    for table in unused:
-        with transaction(db):
-            queries.delete_table_records(db, lance_table=table.lance_table)
-            queries.delete_table_tombstones(db, lance_table=table.lance_table)
-    remove_tables(plan.vector_dir, [table.lance_table for table in unused])
+    drop_tables(db, plan.vector_dir, {table.lance_table for table in unused})
     return unused
+
+
+def every_table(db: Connection, vector_dir: Path) -> set[str]:
+    """The names of all tables: those with records, and those with files."""
+    return {row.lance_table for row in queries.select_vector_tables(db)} | set(table_sizes(vector_dir))
+
+
+def drop_tables(db: Connection, vector_dir: Path, names: AbstractSet[str]) -> None:
+    """Removes tables. Their rows go before their files, so that after a crash the next run removes the files."""
+    with transaction(db):
+        for name in names:
+            queries.delete_table_records(db, lance_table=name)
+            queries.delete_table_tombstones(db, lance_table=name)
+    remove_tables(vector_dir, sorted(names))
