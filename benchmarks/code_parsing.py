@@ -13,7 +13,7 @@ from benchmarks.measurement import Table
 from kb.chunk.chunkers import cut_document
 from kb.domain.documents import ChunkPolicy
 from kb.domain.ids import AssetId
-from kb.domain.paths import to_posix
+from kb.domain.text import to_posix
 from kb.extract.code.document import extract_code, language_of
 from kb.extract.code.grammars import GRAMMARS
 from kb.extract.code.syntax import is_suspicious, tree_sitter_language

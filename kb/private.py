@@ -1,4 +1,4 @@
-"""Privacy of a process of kb: libraries report nothing, and only the user can read the files that kb makes.
+"""Privacy and read-only mode of a process: libraries report nothing, only the user can read the files that kb makes.
 
 Every process of kb's own enters `kept_private` before it loads a library: the command in `kb.cli.main`, a worker in
 `kb.workers.pool`. Environment and umask belong to the process, so they are set once, at its start, and
@@ -11,11 +11,13 @@ editor that kb starts, get the environment and modes of the user's shell.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, TextIO
+
+from kb.errors import StoreReadOnly
 
 PRIVATE_UMASK = 0o077
 """New folders are 0700, new files 0600."""
@@ -40,7 +42,11 @@ _UNREPORTED = {name: QUIET[name] for name in ("ORT_DISABLE_TELEMETRY", "DO_NOT_T
 _loading = Lock()
 
 READ_ONLY = "KB_READ_ONLY"
-"""The variable that puts a process and those it starts into read-only mode (`kb.writable`)."""
+"""The variable that puts a process and those it starts into read-only mode.
+
+Then the knowledge base, its models, settings and golden questions do not change: a command that would write them fails.
+Reports and pages that the user asks for by file name are still written.
+"""
 
 
 class Surroundings(NamedTuple):
@@ -56,6 +62,23 @@ _users: Surroundings | None = None  # as the shell handed them over, while this 
 def is_read_only() -> bool:
     """Whether this process must not change the knowledge base, its models and its settings."""
     return os.environ.get(READ_ONLY, "").strip().lower() not in ("", "0", "no", "false", "off")
+
+
+def require_writable(what: str = "the knowledge base") -> None:
+    """Raises: StoreReadOnly in read-only mode."""
+    if is_read_only():
+        raise StoreReadOnly(f"read-only mode: {what} is not changed", f"leave out --read-only, or unset {READ_ONLY}")
+
+
+@contextmanager
+def read_only() -> Iterator[None]:
+    """Read-only mode until the block ends."""
+    before = dict(os.environ)
+    os.environ[READ_ONLY] = "1"
+    try:
+        yield
+    finally:
+        _restore((READ_ONLY,), before)
 
 
 @contextmanager
@@ -152,7 +175,7 @@ def _users_opener(path: str, flags: int) -> int:
     return descriptor
 
 
-def _restore(names: Mapping[str, str], before: Mapping[str, str]) -> None:
+def _restore(names: Iterable[str], before: Mapping[str, str]) -> None:
     for name in names:
         if name in before:
             os.environ[name] = before[name]

@@ -16,7 +16,7 @@ from kb.chunk.cutting import WINDOW_TOKENS, policy_hash
 from kb.chunk.tokens import estimate_tokens
 from kb.domain.documents import Chunk, ChunkPolicy, Document
 from kb.domain.ids import AssetId, chunk_id
-from kb.domain.paths import WorkspacePath
+from kb.domain.text import WorkspacePath
 from kb.extract.markdown.document import extract_markdown
 
 POLICY = ChunkPolicy(500, 80, True, "md-heading-v1")

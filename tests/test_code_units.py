@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kb.chunk.code_unit import chunk_units
 from kb.domain.documents import Chunk, ChunkPolicy, Document
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CodeSpan
+from kb.domain.text import WorkspacePath
 from kb.extract.code import document as code_document
 from kb.extract.code.document import extract_code
 from kb.extract.code.grammars import GRAMMARS

@@ -24,8 +24,8 @@ ROWS = (
     ("scan", "extract", "chunk", "store", "embed", "llm"),
     ("language", "config", "models", "plugins", "runtimes", "workers"),
     ("domain",),
-    ("installation", "writable"),
-    ("errors", "private"),
+    ("installation", "private"),
+    ("errors",),
     ("records",),
 )
 

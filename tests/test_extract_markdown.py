@@ -9,7 +9,7 @@ import pytest
 from kb.domain.documents import Block, Code, Document, Heading, ImageRef, Link, List, Payload, Table, Text
 from kb.domain.ids import AssetId, document_id
 from kb.domain.kinds import MARKDOWN, family_of
-from kb.domain.paths import WorkspacePath
+from kb.domain.text import WorkspacePath
 from kb.extract.markdown import document as markdown_document
 from kb.extract.markdown.document import PARSER_VERSION, extract_markdown
 from kb.extract.registry import EXTRACTORS

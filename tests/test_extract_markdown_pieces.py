@@ -11,8 +11,8 @@ from markdown_it.token import Token
 
 from kb.domain.documents import Block, Code, Document, List, Table, Text
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
+from kb.domain.text import WorkspacePath
 from kb.errors import FileTooLarge
 from kb.extract import document_builder
 from kb.extract.markdown import document as markdown_document

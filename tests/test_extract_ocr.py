@@ -12,8 +12,8 @@ from media_fixtures import IMAGES, LANGUAGES, needs_pillow, needs_tesseract, tru
 
 from kb.domain.derived import Derived, Engine
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import RegionSpan
+from kb.domain.text import WorkspacePath
 from kb.errors import ModelMissing
 from kb.extract.ocr.tesseract import read_table
 

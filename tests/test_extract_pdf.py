@@ -17,8 +17,8 @@ from kb.domain.derived import Derived, ExtractSettings, Job, OcrRegion, OcrSetti
 from kb.domain.documents import Chunk, ChunkPolicy, Document, Heading, Table  # noqa: E402  # noqa: E402
 from kb.domain.ids import asset_id, content_hash  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
-from kb.domain.paths import WorkspacePath  # noqa: E402
 from kb.domain.spans import PageSpan  # noqa: E402
+from kb.domain.text import WorkspacePath  # noqa: E402
 from kb.errors import ExtractFailed  # noqa: E402
 from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402

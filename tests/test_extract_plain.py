@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kb.domain.documents import Code, Document, Heading
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
+from kb.domain.text import WorkspacePath
 from kb.extract.plain import extract_text
 from kb.retrieve.snippet import below_headings
 

@@ -11,7 +11,7 @@ import pytest
 
 from kb.domain.documents import Document, List, Payload, Text
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
+from kb.domain.text import WorkspacePath
 from kb.extract.markdown.document import extract_markdown
 
 ASSET = AssetId("0" * 32)

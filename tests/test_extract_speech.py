@@ -29,8 +29,8 @@ from kb.domain.derived import (
 )
 from kb.domain.ids import AssetId
 from kb.domain.kinds import MediaType
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import TimeSpan
+from kb.domain.text import WorkspacePath
 from kb.errors import ExtractFailed, ModelMissing
 from kb.extract import speech
 from kb.extract.sound import SAMPLE_RATE_HZ, Stretch, duration_ms, samples, sounding_stretches

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kb.domain import ids
 from kb.domain.ids import Json, canonical_json, content_hash, id_from
-from kb.domain.paths import to_posix
+from kb.domain.text import to_posix
 
 needs_vectors = pytest.mark.skipif("KB_DATA" not in os.environ, reason="KB_DATA names no folder of published vectors")
 

@@ -14,7 +14,7 @@ from ingest_fixtures import Workspace, counted
 
 from kb.domain.documents import SourceFile
 from kb.domain.kinds import MARKDOWN
-from kb.domain.paths import WorkspacePath
+from kb.domain.text import WorkspacePath
 from kb.operations.ingest import changed
 from kb.operations.ingest.changed import BATCH_FILES
 from kb.operations.ingest.read import ChangedFile

@@ -19,7 +19,7 @@ from kb.domain.derived import Derived, Engine, ExtractSettings, Job  # noqa: E40
 from kb.domain.ids import AssetId  # noqa: E402
 from kb.domain.ingest_events import AssetFinished, ExtractProgress  # noqa: E402
 from kb.domain.kinds import MediaType  # noqa: E402
-from kb.domain.paths import WorkspacePath  # noqa: E402
+from kb.domain.text import WorkspacePath  # noqa: E402
 from kb.errors import ModelMissing  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.document import assemble_pdf  # noqa: E402

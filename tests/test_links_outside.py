@@ -9,8 +9,8 @@ import pytest
 from conftest import Ran, Vault, make_vault, run_kb
 
 from kb.domain.documents import SourceFile
-from kb.domain.paths import WorkspacePath
 from kb.domain.results.ingest import LINKS_NAMED, LinksOutside
+from kb.domain.text import WorkspacePath
 from kb.scan.walk import OutsideLink, ScanEvent, walk
 
 

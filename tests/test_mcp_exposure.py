@@ -16,10 +16,10 @@ from fake_embedder import PRIMARY, FakeModels, fake_models
 from kb.config import load
 from kb.operations.answers.audit import AuditLog, audit_file
 from kb.operations.opening.base import open_base
+from kb.private import read_only
 from kb.store import queries
 from kb.store.migrate import migrate
 from kb.store.sqlfile import sql_text
-from kb.writable import read_only
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 

@@ -16,7 +16,7 @@ from kb.config import load
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import StoreReadOnly
 from kb.operations.opening.base import Base, open_base
-from kb.writable import read_only
+from kb.private import read_only
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kb.domain.documents import Document, Heading, Text
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
+from kb.domain.text import WorkspacePath
 from kb.extract.markdown.document import extract_markdown
 from kb.language.detect import detect_language
 from kb.language.markup import masked, without_tags

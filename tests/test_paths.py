@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kb.domain.kinds import media_type_of
-from kb.domain.paths import to_posix
+from kb.domain.text import to_posix
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\0"), min_size=1, max_size=12).filter(
     lambda name: unicodedata.normalize("NFC", name) not in (".", "..")

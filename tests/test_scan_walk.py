@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kb.config.keys import WorkspaceConfig
 from kb.domain.documents import SourceFile
 from kb.domain.kinds import KINDS
-from kb.domain.paths import to_posix
+from kb.domain.text import to_posix
 from kb.errors import (
     ConfigError,
     FileNotRegular,

@@ -20,8 +20,7 @@ from kb.domain.documents import ChunkPolicy
 from kb.domain.ids import AssetId
 from kb.domain.kinds import kind_of, media_type_of
 from kb.domain.passages import Passage, Sentence
-from kb.domain.paths import WorkspacePath
-from kb.domain.text import stored_text
+from kb.domain.text import WorkspacePath, stored_text
 from kb.extract.registry import EXTRACTORS
 from kb.language.sentences import sentences
 from kb.retrieve.snippet import below_headings, make_snippet

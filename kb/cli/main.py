@@ -16,7 +16,7 @@ from kb.cli.options import help_option, option, version_option
 from kb.cli.output.streams import open_missing_streams, reader_went_away, replace_what_cannot_be_shown, was_printing
 from kb.errors import FileError
 from kb.private import kept_private
-from kb.writable import read_only as read_only_mode
+from kb.private import read_only as read_only_mode
 
 EXIT_OK = 0
 EXIT_NO_HIT = 1

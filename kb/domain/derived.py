@@ -24,7 +24,7 @@ from kb.domain.documents import Document
 from kb.domain.ids import AssetId, Json
 from kb.domain.kinds import MediaType
 from kb.domain.on_wire import on_wire
-from kb.domain.paths import WorkspacePath
+from kb.domain.text import WorkspacePath
 
 DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text", "thumbnail"]
 """`thumbnail` is a picture for people, not part of a document."""

@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from kb.domain.ids import AssetId, BlockId, ChunkId, DocumentId, Json
 from kb.domain.kinds import MediaType
-from kb.domain.paths import WorkspacePath
 from kb.domain.plugins import SectionChunker
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Reference, Symbol
+from kb.domain.text import WorkspacePath
 
 SourceType = Literal["markdown", "note", "paper", "reference", "inbox"]
 TrustLevel = Literal["primary", "secondary", "generated"]

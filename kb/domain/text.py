@@ -1,9 +1,12 @@
-"""Normalises text for comparing and storing: NFC, without code points that UTF-8 cannot encode."""
+"""Normalises texts and paths for comparing and storing: NFC, without code points that UTF-8 cannot encode."""
 
 from __future__ import annotations
 
 import unicodedata
-from typing import TypeAlias
+from typing import NewType, TypeAlias
+
+WorkspacePath = NewType("WorkspacePath", str)
+"""A path below the workspace root, in the one spelling that kb stores (`to_posix`)."""
 
 Range: TypeAlias = tuple[int, int]
 """The [start, end) characters of a text."""
@@ -18,6 +21,17 @@ def stored_text(text: str) -> str:
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def to_posix(path: str) -> WorkspacePath:
+    """`path` below the workspace root as the one spelling kb stores.
+
+    NFC, no leading `./`, no doubled slash, no `.` segment (frozen design §4.2). A backslash is a character of the
+    name, as POSIX has it.
+    """
+    if not path.isascii():
+        path = unicodedata.normalize("NFC", path)
+    return WorkspacePath("/".join(part for part in path.split("/") if part not in ("", ".")))
 
 
 def start_of(text: str, *, max_words: int, max_bytes: int) -> str:

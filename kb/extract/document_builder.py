@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 
 from kb.domain.documents import Block, BlockKind, Document, Heading, Metadata, Payload, Warning, WarningKind
 from kb.domain.ids import AssetId, block_id, document_id
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Reference, Symbol
+from kb.domain.text import WorkspacePath
 from kb.errors import FileTooLarge
 from kb.language.detect import SAMPLE_CHARS, detect_language
 

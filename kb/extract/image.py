@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Job, ModelCaption, Progress, Results, labelled_version
 from kb.domain.documents import Document, Metadata, Text
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CaptionSpan, PageSpan, RegionSpan
+from kb.domain.text import WorkspacePath
 from kb.errors import ExtractFailed, worded
 from kb.extract.document_builder import DocumentBuilder
 from kb.extract.ocr.geometry import Projection, exif_orientation, scaling

@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeAlias
 from kb.domain.documents import Code, Document, Heading, Metadata, Text
 from kb.domain.ids import AssetId
 from kb.domain.kinds import media_type_of
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
+from kb.domain.text import WorkspacePath
 from kb.extract.decode import decode
 from kb.extract.document_builder import DocumentBuilder, paragraphs, written_lines
 from kb.language.detect import detect_language

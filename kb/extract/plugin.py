@@ -10,9 +10,9 @@ from itertools import pairwise
 from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, Results, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Text
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
 from kb.domain.plugins import ExtractedText, TextBlock
 from kb.domain.spans import LineSpan
+from kb.domain.text import WorkspacePath
 from kb.errors import EngineFailed, PluginFailed
 from kb.extract.decode import decode
 from kb.extract.document_builder import DocumentBuilder, written_lines

@@ -16,7 +16,7 @@ from kb.domain.derived import Assemble, Derived, DerivedName, Extract, StepModul
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
 from kb.domain.kinds import KINDS, PLUGIN_EXTRACTOR, MediaFamily
-from kb.domain.paths import WorkspacePath
+from kb.domain.text import WorkspacePath
 from kb.extract.code.grammars import parser_version
 
 

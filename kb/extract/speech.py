@@ -31,8 +31,8 @@ from kb.domain.derived import (
 )
 from kb.domain.documents import Document, Metadata, Text
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import TimeSpan
+from kb.domain.text import WorkspacePath
 from kb.errors import ExtractFailed, ModelCorrupt, ModelMissing
 from kb.extract.document_builder import DocumentBuilder
 from kb.extract.sound import FRAME_MS, LEAST_LOUDNESS, SAMPLE_RATE_HZ, Stretch, duration_ms, samples, sounding_stretches

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from kb.errors import StoreReadOnly, UsageError
-from kb.writable import require_writable
+from kb.private import require_writable
 
 Client = Literal["claude", "claude-code", "cursor", "vscode", "codex", "gemini", "zed"]
 CLIENTS: tuple[Client, ...] = get_args(Client)

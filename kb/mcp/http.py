@@ -27,7 +27,7 @@ from kb.mcp.server import build_server, tools_for
 from kb.operations.answers.audit import AuditLog
 from kb.operations.opening.base import open_base
 from kb.operations.serving import HOST, listen, load_models
-from kb.writable import require_writable
+from kb.private import require_writable
 
 PATH = "/mcp"
 DEFAULT_PORT = 7412

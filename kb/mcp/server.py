@@ -28,7 +28,7 @@ from kb.mcp.tools import READING_TOOLS, WRITING_TOOLS, ToolSpec
 from kb.operations.answers.audit import AuditLog
 from kb.operations.opening.base import Base, open_base
 from kb.operations.serving import load_models
-from kb.writable import require_writable
+from kb.private import require_writable
 
 _CHUNK_BYTES = 65_536
 

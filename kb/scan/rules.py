@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 
 from kb.domain.gitignore import MalformedPattern, PathPatterns, Pattern, parse_pattern
 from kb.domain.kinds import KINDS, Kinds, MediaType
-from kb.domain.paths import WorkspacePath
+from kb.domain.text import WorkspacePath
 from kb.errors import ConfigError, FileError
 from kb.scan.read import read_bytes
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from kb.domain.documents import SourceFile
 from kb.domain.kinds import KINDS, Kinds, extension_of
-from kb.domain.paths import WorkspacePath
+from kb.domain.text import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
 from kb.scan.read import file_error, name_error, not_regular, shown, stat_error, twins_among
 from kb.scan.rules import Folder, IgnoreRules, Included, ignore_files_in, with_own_rules

@@ -137,7 +137,7 @@ def open_writer(path: Path) -> apsw.Connection:
 
     Raises: NotAKnowledgeBase, SchemaTooNew and StoreCorrupt, each before a byte is written; StoreReadOnly.
     """
-    from kb.writable import require_writable  # a reader does without
+    from kb.private import require_writable  # a reader does without
 
     require_writable()
     try:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from kb.domain.documents import Code, Document, Metadata, Warning
 from kb.domain.ids import AssetId
 from kb.domain.kinds import media_type_of
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import CodeSpan
 from kb.domain.symbols import OBJECT_KINDS, Reference, Symbol
+from kb.domain.text import WorkspacePath
 from kb.extract.code.grammars import GRAMMARS, lacking_module, parser_version
 from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, Part, objects_of, parts_of
 from kb.extract.code.syntax import Mark, TooCostly, is_suspicious, parse, parse_in_worker

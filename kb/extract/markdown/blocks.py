@@ -17,8 +17,8 @@ from markdown_it.token import Token
 
 from kb.domain.documents import BlockKind, Code, Heading, ImageRef, Link, List, Payload, Table, Text
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
+from kb.domain.text import WorkspacePath
 from kb.extract.document_builder import DocumentBuilder, paragraphs, written_lines
 from kb.extract.markdown.parser import MAX_LINE_CHARS
 

@@ -23,8 +23,8 @@ from markdown_it.token import Token
 
 from kb.domain.documents import Code, Document, Heading
 from kb.domain.ids import AssetId
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import LineSpan
+from kb.domain.text import WorkspacePath
 from kb.extract.decode import decode
 from kb.extract.markdown.blocks import NoteBuilder, top_level
 from kb.extract.markdown.frontmatter import Frontmatter, read_frontmatter

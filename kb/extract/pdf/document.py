@@ -13,8 +13,8 @@ from kb.domain.citations import Box
 from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Job, OcrText, Progress, Results, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text
 from kb.domain.ids import AssetId, Json
-from kb.domain.paths import WorkspacePath
 from kb.domain.spans import PageSpan
+from kb.domain.text import WorkspacePath
 from kb.extract.document_builder import DocumentBuilder
 from kb.extract.ocr.geometry import IDENTITY
 from kb.extract.ocr.recognised_pages import page_ocr_json, page_paragraphs, read_page_ocr, read_whole_words

@@ -15,10 +15,9 @@ from urllib.parse import unquote
 
 from kb.config import Config
 from kb.domain.gitignore import MalformedPattern, PathPatterns
-from kb.domain.paths import to_posix
 from kb.domain.results.upkeep import ForgetReport, RemovedPart
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.domain.text import stored_text
+from kb.domain.text import stored_text, to_posix
 from kb.embed.text import passage_text
 from kb.errors import StoreReadOnly, UsageError
 from kb.operations.answers.audit import audit_file
@@ -29,6 +28,7 @@ from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import hidden_paths, parsed_rules
 from kb.operations.opening.typed_path import path_below
 from kb.operations.opening.writing import writing
+from kb.private import require_writable
 from kb.scan.assets import unreferenced_assets
 from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
@@ -37,7 +37,6 @@ from kb.store.caches import DerivedCache, VectorCache
 from kb.store.connection import Connection, scrub, sqlite_errors, transaction
 from kb.store.documents import remove_document
 from kb.store.mirror import has_vectors
-from kb.writable import require_writable
 
 _UNFINISHED = "forgetting"
 _LOGS = "kb-*.log"

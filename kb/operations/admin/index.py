@@ -14,11 +14,11 @@ from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 from kb.operations.ingest.requests import extraction_plan
 from kb.operations.opening.base import Base
 from kb.operations.opening.writing import writing
+from kb.private import require_writable
 from kb.store import queries
 from kb.store.caches import DerivedCache, VectorCache
 from kb.store.connection import transaction
 from kb.store.migrate import build_fts
-from kb.writable import require_writable
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from kb.errors import Canceled, KbError
 from kb.models.manifest import list_models, verify_model
 from kb.operations.embedding.plan import configured_model
 from kb.operations.opening.privacy import close_to_others, private_places
-from kb.writable import require_writable
+from kb.private import require_writable
 
 _GO_ON = "kb models install begins this model again; what was fetched whole is not fetched twice"
 

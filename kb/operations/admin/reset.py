@@ -16,13 +16,13 @@ from kb.errors import KbError, StoreError
 from kb.operations.answers.audit import audit_file
 from kb.operations.opening.base import open_base
 from kb.operations.opening.writing import writing
+from kb.private import require_writable
 from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, transaction, writer_lock
 from kb.store.documents import remove_document
 from kb.store.lance_table import remove_tables, table_sizes
 from kb.store.mirror import drop_mirror, has_mirror
-from kb.writable import require_writable
 
 RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)
 

@@ -14,9 +14,8 @@ from kb.domain.results.upkeep import SetupReport
 from kb.errors import ConfigError, StoreReadOnly
 from kb.operations.opening.privacy import close_to_others, private_places
 from kb.operations.opening.writing import writing
-from kb.private import make_folder_for_user
+from kb.private import make_folder_for_user, require_writable
 from kb.store.schema_version import latest_version
-from kb.writable import require_writable
 
 _CONFIG_HEADER = """\
 # kb configuration. What is set here stays; a line behind # shows a default, and follows it when a later kb changes it.

@@ -13,8 +13,7 @@ from kb.errors import UsageError
 from kb.eval.golden import Expectation, GoldenSet, Question, parse_golden, question_yaml, read_golden, write_golden
 from kb.eval.question_files import count_questions, read_judged_folder
 from kb.language.detect import query_language
-from kb.private import make_folder_for_user, open_for_user
-from kb.writable import require_writable
+from kb.private import make_folder_for_user, open_for_user, require_writable
 
 
 def suite_file(config: Config, named: str | None) -> Path:

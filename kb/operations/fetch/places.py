@@ -27,11 +27,10 @@ from kb.domain.citations import (
 from kb.domain.derived import DERIVED_NAMES
 from kb.domain.ids import content_hash
 from kb.domain.kinds import MediaType, kind_of
-from kb.domain.paths import to_posix
 from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import DocumentDetail
 from kb.domain.results.symbols import SymbolDetail
-from kb.domain.text import stored_text
+from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, InvalidId, KbError, NotFound, UsageError
 from kb.extract.cited_text import cited_text
 from kb.extract.decode import decode

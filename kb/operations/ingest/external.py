@@ -23,9 +23,8 @@ from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.typed_path import as_on_disk
-from kb.private import make_folder_for_user, users_surroundings
+from kb.private import make_folder_for_user, require_writable, users_surroundings
 from kb.scan.read import read_bytes
-from kb.writable import require_writable
 
 FOLDER = "_external"
 NAME_CHARS = 12

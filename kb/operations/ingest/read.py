@@ -13,8 +13,8 @@ from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Chunk, ChunkPolicy, Document, SourceFile
 from kb.domain.ids import asset_id
 from kb.domain.kinds import MediaFamily, family_of
-from kb.domain.paths import WorkspacePath
 from kb.domain.results.ingest import StageTimes
+from kb.domain.text import WorkspacePath
 from kb.errors import FileError, StoreError
 from kb.extract.code.left_out import reason_left_out
 from kb.extract.registry import extractor_of

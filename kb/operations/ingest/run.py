@@ -9,9 +9,9 @@ from pathlib import Path
 
 from kb.domain.derived import DerivedName
 from kb.domain.kinds import MediaFamily, MediaType, family_of
-from kb.domain.paths import to_posix
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
+from kb.domain.text import to_posix
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.ingest.engines import NO_PLUGINS, Engines, ExtractionPlan, IngestPlugins
 from kb.operations.ingest.read import ReadingRules

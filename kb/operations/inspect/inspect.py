@@ -11,7 +11,6 @@ from typing import TypeVar
 from kb.domain.derived import read_labels
 from kb.domain.filters import SearchFilters
 from kb.domain.ids import ID_CHARS
-from kb.domain.paths import to_posix
 from kb.domain.results.inspection import (
     Artifact,
     ChunkInspection,
@@ -21,7 +20,7 @@ from kb.domain.results.inspection import (
     FolderPage,
 )
 from kb.domain.results.symbols import SymbolDetail, SymbolInspection
-from kb.domain.text import stored_text
+from kb.domain.text import stored_text, to_posix
 from kb.errors import InvalidId, NotFound
 from kb.language.names import dotted
 from kb.operations.fetch.places import definitions

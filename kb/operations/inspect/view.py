@@ -9,10 +9,9 @@ from urllib.parse import unquote
 from kb.domain.citations import Citation, cite, parse_citation
 from kb.domain.derived import DERIVED_NAMES, Transcript, TranscriptSegment
 from kb.domain.kinds import KINDS, MediaType, kind_of
-from kb.domain.paths import to_posix
 from kb.domain.results.inspection import DocumentDetail
 from kb.domain.results.viewing import DocumentView, KeptFile
-from kb.domain.text import stored_text
+from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.decode import decode
