@@ -739,7 +739,7 @@ def test_a_reset_that_ends_while_it_removes_tables_is_finished_by_the_next_inges
 ) -> None:
     """Tables without records are what an earlier run left, whatever is in them."""
     embed_all(vault)
-    with dying(monkeypatch, reset_vectors, "remove_tables", call=1):
+    with dying(monkeypatch, vector_upkeep, "remove_tables", call=1):
         reset_vectors.reset(config_of(vault), "vectors", RunHandle())
     damage_missing_data(vault)
     ingest(vault)

@@ -37,6 +37,11 @@ class Check(NamedTuple):
         return self.state != "failed"
 
 
+def checked(name: str, ok: bool, detail: str, hint: str) -> Check:
+    """A check of something that is needed, with its hint where it failed."""
+    return Check(name, ok, detail, None if ok else hint)
+
+
 @on_wire("doctor.v1", title="DoctorV1", fields="ok checks")
 class Diagnosis(NamedTuple):
     """All checks; `ok` when none failed."""

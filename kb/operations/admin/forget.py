@@ -6,9 +6,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -18,11 +17,12 @@ from kb.domain.gitignore import MalformedPattern, PathPatterns
 from kb.domain.results.upkeep import ForgetReport, RemovedPart
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.text import stored_text, to_posix
-from kb.embed.text import passage_text
 from kb.errors import StoreReadOnly, UsageError
 from kb.operations.answers.audit import audit_file
 from kb.operations.answers.last_shown import forget_shown
+from kb.operations.embedding.batch_vectors import every_chunk, text_of
 from kb.operations.embedding.plan import embedding_plan
+from kb.operations.embedding.vector_upkeep import scrub_vectors
 from kb.operations.ingest.requests import extraction_plan
 from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import hidden_paths, parsed_rules
@@ -86,8 +86,6 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
             queries.delete_forgotten_answers(db)
             queries.merge_indexes(db)
         if has_vectors(db):
-            from kb.operations.embedding.vector_upkeep import scrub_vectors  # loads Lance
-
             scrub_vectors(db, config.vector_dir, handle)
         _forget_files(db, config, paths)
         scrub(db)
@@ -200,7 +198,7 @@ def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None
     vectors, derived = embedding_plan(config), extraction_plan(config)
     if vectors.cache.exists():
         with closing(VectorCache(vectors.cache, "", vectors.cache_bytes)) as cache:
-            cache.keep_only(_texts(db))
+            cache.keep_only(text_of(chunk) for chunks in every_chunk(db, _ROWS) for chunk in chunks)
     if derived.cache.exists():
         with closing(DerivedCache(derived.cache, derived.cache_bytes)) as kept:
             kept.keep_only(row.checksum for row in assets)
@@ -219,12 +217,3 @@ def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None
 def _names(file: Path, paths: Iterable[str]) -> bool:
     text = file.read_text(encoding="utf-8", errors="replace")
     return any(path in text or json.dumps(path)[1:-1] in text for path in paths)
-
-
-def _texts(db: Connection) -> Iterator[str]:
-    """The embedded text of each chunk: for no model, none of them has a vector."""
-    after = 0
-    none = partial(queries.select_unembedded_chunks, db, model_id="", model_version="", dimensions=0)
-    while rows := none(passage_version="", after_rowid=after, row_limit=_ROWS):
-        after = rows[-1].chunk_rowid
-        yield from (passage_text(row.title, json.loads(row.heading_path_json), row.text) for row in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import get_args
@@ -14,6 +14,7 @@ from kb.domain.results.upkeep import RemovedPart, ResetPart, ResetReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import KbError, StoreError
 from kb.operations.answers.audit import audit_file
+from kb.operations.embedding.vector_upkeep import drop_tables, every_table
 from kb.operations.opening.base import open_base
 from kb.operations.opening.writing import writing
 from kb.private import require_writable
@@ -21,7 +22,7 @@ from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, transaction, writer_lock
 from kb.store.documents import remove_document
-from kb.store.lance_table import remove_tables, table_sizes
+from kb.store.lance_table import table_sizes
 from kb.store.mirror import drop_mirror, has_mirror
 
 RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)
@@ -76,19 +77,15 @@ def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
     if part == "answers":
         return [RemovedPart("answers", counts.answers, None), RemovedPart("conversations", counts.conversations, None)]
     documents = [RemovedPart("documents", counts.documents, None), RemovedPart("passages", counts.passages, None)]
-    return [*documents, vectors, RemovedPart("copies of files", _files(config.asset_dir), _size(config.asset_dir))]
+    return [*documents, vectors, RemovedPart("copies of files", len(_files(config.asset_dir)), _size(config.asset_dir))]
 
 
 def _remove_vectors(db: Connection, config: Config, handle: RunHandle) -> None:
     """Deletes the rows before the files, so that a search in between uses words alone."""
-    tables = {row.lance_table for row in queries.select_vector_tables(db)} | set(table_sizes(config.vector_dir))
     with transaction(db):
         if has_mirror(db):
             drop_mirror(db)
-        for name in tables:
-            queries.delete_table_records(db, lance_table=name)
-            queries.delete_table_tombstones(db, lance_table=name)
-    remove_tables(config.vector_dir, sorted(tables))
+    drop_tables(db, config.vector_dir, every_table(db, config.vector_dir))
 
 
 def _remove_index(db: Connection, config: Config, handle: RunHandle) -> None:
@@ -147,19 +144,15 @@ def _places(config: Config) -> list[Path]:
     return [path for path in (*folders, *caches, *files, *database) if os.path.lexists(path)]
 
 
-def _below(path: Path) -> Iterator[Path]:
-    for folder, _, names in os.walk(path):
-        yield from (Path(folder, name) for name in names)
-
-
-def _files(path: Path) -> int:
-    return sum(1 for _ in _below(path))
+def _files(path: Path) -> list[Path]:
+    """The files below a folder."""
+    return [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
 
 
 def _size(path: Path) -> int:
     """Bytes of a file, or of all files below a folder."""
     total = 0
-    for file in _below(path) if path.is_dir() else (path,):
+    for file in _files(path) if path.is_dir() else (path,):
         with suppress(OSError):
             total += file.lstat().st_size
     return total

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from random import sample
 
 from kb.config import Config
-from kb.domain.checks import Check
+from kb.domain.checks import Check, checked
 from kb.domain.ids import content_hash
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
@@ -52,18 +52,21 @@ def diagnose(config: Config, *, quick: bool = False, handle: RunHandle | None = 
 
 
 def _checks(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]:
-    yield from _held("surroundings", config, _surroundings(config))
-    yield from _held("models", config, check_models(config))
-    yield from _held("reranker", config, check_reranker(config))
-    yield from _held("language_model", config, check_language_model(config))
-    yield from _held("claim_judge", config, check_claim_judge(config))
-    yield from _held("engines", config, check_engines(config))
-    yield from _held("grammars", config, check_grammars())
-    yield from _held("plugins", config, check_plugins(config))
-    yield from _database(config, quick, handle)
+    for name, checks in (
+        ("surroundings", _surroundings),
+        ("embedding_model", check_models),
+        ("reranker", check_reranker),
+        ("language_model", check_language_model),
+        ("claim_judge", check_claim_judge),
+        ("engines", check_engines),
+        ("grammars", check_grammars),
+        ("plugins", check_plugins),
+    ):
+        yield from _caught(name, config, checks(config))
+    yield from _caught("sqlite_open", config, _database(config, quick, handle))
 
 
-def _held(name: str, config: Config, checks: Iterable[Check]) -> Iterator[Check]:
+def _caught(name: str, config: Config, checks: Iterable[Check]) -> Iterator[Check]:
     """The checks, and where they cannot go on, one of that name that says why."""
     try:
         with sqlite_errors(config.sqlite):
@@ -76,59 +79,48 @@ def _held(name: str, config: Config, checks: Iterable[Check]) -> Iterator[Check]
 
 def _surroundings(config: Config) -> Iterator[Check]:
     yield Check("config_loaded", True, str(config.file) if config.file else "defaults (no configuration file)")
-    root = config.workspace_root
+    root, data_dir = config.workspace_root, config.data_dir
     readable = os.path.isdir(root) and os.access(root, os.R_OK | os.X_OK)
-    yield Check("workspace_readable", readable, str(root), None if readable else "create it, or set workspace.root")
-    data_dir = config.data_dir
+    yield checked("workspace_readable", readable, str(root), "create it, or set workspace.root")
     writable = os.path.isdir(data_dir) and os.access(data_dir, os.W_OK | os.X_OK)
-    yield Check("data_dir_writable", writable, str(data_dir), None if writable else "kb init, or set storage.data_dir")
-    yield _closed_to_others(config)
+    yield checked("data_dir_writable", writable, str(data_dir), "kb init, or set storage.data_dir")
+    if found := open_to_others(private_places(config)):
+        detail = f"other users of this machine may have access to {_first(list(map(str, found)))}"
+        hint = f"kb ingest closes what an earlier version left open; or: chmod -R go= {found[0]}"
+        yield Check("closed_to_others", False, detail, hint)
+    else:
+        yield Check("closed_to_others", True, "what kb keeps is readable to you alone")
 
 
-def _closed_to_others(config: Config) -> Check:
-    found = open_to_others(private_places(config))
-    if not found:
-        return Check("closed_to_others", True, "what kb keeps is readable to you alone")
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return Check(
-        "closed_to_others",
-        False,
-        f"other users of this machine may have access to {found[0]}{more}",
-        f"kb ingest closes what an earlier version left open; or: chmod -R go= {found[0]}",
-    )
+def _first(names: Sequence[str]) -> str:
+    """The first name, and how many others there are."""
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
 def _database(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]:
-    try:
-        db = open_reader(config.sqlite)
-    except KbError as error:
-        yield Check("sqlite_open", False, error.message, error.hint)
-        return
-    try:
-        yield from _held("sqlite_open", config, _schema(db, config))
+    with closing(open_reader(config.sqlite)) as db:
+        yield from _caught("sqlite_open", config, _schema(db, config))
         if not quick:
             size_mb = config.sqlite.stat().st_size / 1e6
             step = f"reading all of {config.sqlite.name}, {size_mb:.0f} MB; kb doctor --quick does not"
             handle.tell(StepProgress(step, 0, 0, "checks"))
-        yield from _held("sqlite_integrity", config, _integrity(db, config, quick))
+        yield from _caught("sqlite_integrity", config, _integrity(db, config, quick))
         if not quick:
-            yield from _held("references", config, _references(db))
+            yield from _caught("references", config, _references(db))
         if _is_older(db):  # the other checks need the current schema; sqlite_open has reported it
             return
-        yield from _held("forgotten", config, _forgotten(db))
-        yield from _held("contents", config, _contents(db, quick))
-        yield from _held("vectors", config, check_vectors(db, config))
-        yield from _held("score_gate", config, check_gate(db))
-        yield from _held("fts_consistent", config, _fts_consistent(config))
-    finally:
-        db.close()
+        yield from _caught("forgotten", config, _forgotten(db))
+        yield from _caught("contents", config, _contents(db, quick))
+        yield from _caught("vectors", config, check_vectors(db, config))
+        yield from _caught("score_gate", config, check_gate(db))
+        yield from _caught("fts_consistent", config, _fts_consistent(config))
 
 
 def _schema(db: Connection, config: Config) -> Iterator[Check]:
     state = schema_state(db)
     current = state.schema_version == latest_version() and state.repeatable_hash == repeatable_hash()
     detail = f"{config.sqlite.name} (schema v{state.schema_version}, SQLite {sqlite_version()})"
-    yield Check("sqlite_open", current, detail, None if current else "kb ingest brings it up to date")
+    yield checked("sqlite_open", current, detail, "kb ingest brings it up to date")
     if current:
         yield from _objects(db)
     if state.schema_version == latest_version():
@@ -139,12 +131,10 @@ def _objects(db: Connection) -> Iterator[Check]:
     """Whether the tables, indexes, views and triggers are kb's; names triggers of the user."""
     made, damaged = made_objects(), damaged_objects(db)
     tables = [name for name in damaged if made[name].type == "table"]
+    detail = f"{len(made)} tables, indexes, views and triggers are as kb made them"
     if damaged:
-        lost = f"missing or changed: {', '.join((tables or damaged)[:3])}"
-        yield Check("schema_objects", False, lost, _REBUILD if tables else "kb ingest makes them again")
-    else:
-        detail = f"{len(made)} tables, indexes, views and triggers are as kb made them"
-        yield Check("schema_objects", True, detail)
+        detail = f"missing or changed: {', '.join((tables or damaged)[:3])}"
+    yield checked("schema_objects", not damaged, detail, _REBUILD if tables else "kb ingest makes them again")
     if foreign := foreign_triggers(db):
         detail = f"not kb's own, and may change what is stored: {', '.join(foreign[:3])}"
         yield Check("foreign_triggers", False, detail, "drop them where you did not make them", needed=False)
@@ -153,10 +143,9 @@ def _objects(db: Connection) -> Iterator[Check]:
 def _forgotten(db: Connection) -> Iterator[Check]:
     """A failed check where `kb forget` was interrupted: some of the text may still be stored."""
     if (left := queries.select_unfinished(db)) is not None:
-        path, *others = json.loads(left.paths_json)
-        more = f" and {len(others)} more" if others else ""
-        detail = f"kb forget was interrupted: text of {path}{more} may be left"
-        yield Check("forgotten", False, detail, f"kb forget {shlex.quote(path)} goes on")
+        paths = json.loads(left.paths_json)
+        detail = f"kb forget was interrupted: text of {_first(paths)} may be left"
+        yield Check("forgotten", False, detail, f"kb forget {shlex.quote(paths[0])} goes on")
 
 
 def _index_version(db: Connection) -> Check:
@@ -164,12 +153,10 @@ def _index_version(db: Connection) -> Check:
     label = index_version(Index(db).state)
     if schema_state(db).fts_version != defined_fts_version(db):
         return Check("index_version", False, f"{label}: built by another definition", "kb index --rebuild-fts")
-    others = sum(
-        row.documents for row in queries.select_pipelines(db) if maker_of(row.pipeline_version) != word_maker()
-    )
-    if others:
-        return Check("index_version", False, f"{label}: {others} documents as another kb read them", "kb ingest")
-    return Check("index_version", True, label)
+    pipelines = queries.select_pipelines(db)
+    others = sum(row.documents for row in pipelines if maker_of(row.pipeline_version) != word_maker())
+    detail = f"{label}: {others} documents as another kb read them" if others else label
+    return checked("index_version", not others, detail, "kb ingest")
 
 
 def _is_older(db: Connection) -> bool:
@@ -186,7 +173,7 @@ def _integrity(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
         found = [row.integrity_check for row in queries.check_integrity(db)]
     faults = [*(fault for fault in found if fault != "ok"), *_cut_off(config.sqlite)]
     sound = "ok, without the indexes" if quick else "ok"
-    yield Check("sqlite_integrity", not faults, faults[0] if faults else sound, _REBUILD if faults else None)
+    yield checked("sqlite_integrity", not faults, faults[0] if faults else sound, _REBUILD)
 
 
 def _cut_off(path: Path) -> Iterator[str]:
@@ -210,7 +197,7 @@ def _references(db: Connection) -> Iterator[Check]:
     faults = [f"{len(found)} rows of {found[0].table} and others name what is not there"] if found else []
     if blocks is not None and blocks.missing:
         faults.append(f"{blocks.missing} blocks of documents are gone")
-    yield Check("references", not faults, "; ".join(faults) or "ok", _REBUILD if faults else None)
+    yield checked("references", not faults, "; ".join(faults) or "ok", _REBUILD)
 
 
 def _contents(db: Connection, quick: bool) -> Iterator[Check]:
@@ -222,16 +209,15 @@ def _contents(db: Connection, quick: bool) -> Iterator[Check]:
     detail = f"{counts.fts_rows} of {counts.chunks} chunks in the lexical index"
     if differing and differing.differing:
         detail += f", {differing.differing} with another text than the chunk's"
-    yield Check("fts_complete", whole, detail, None if whole else "kb index --rebuild-fts")
+    yield checked("fts_complete", whole, detail, "kb index --rebuild-fts")
     if not quick:
         wrong = [row.counted for row in queries.check_counts(db)]
         detail = f"counted wrong: {', '.join(wrong)}" if wrong else "ok"
-        yield Check("counts", not wrong, detail, "kb index --rebuild-fts counts again" if wrong else None)
-    if counts.korean_missing:
-        again = "move their files out of the workspace, run kb ingest, move them back, run it again"
-        yield Check("korean_morphemes", False, f"{counts.korean_missing} chunks without", again)
-    else:
-        yield Check("korean_morphemes", True, "every Korean chunk has its morphemes")
+        yield checked("counts", not wrong, detail, "kb index --rebuild-fts counts again")
+    missing = counts.korean_missing
+    detail = f"{missing} chunks without" if missing else "every Korean chunk has its morphemes"
+    again = "move their files out of the workspace, run kb ingest, move them back, run it again"
+    yield checked("korean_morphemes", not missing, detail, again)
     yield _copies(queries.list_asset_copies(db), counts.orphan_assets, quick)
 
 
@@ -255,9 +241,9 @@ def _copies(copies: list[queries.AssetCopy], orphans: int, quick: bool) -> Check
 
 def _fts_consistent(config: Config) -> Iterator[Check]:
     """FTS5's integrity check; it is an INSERT statement, so it needs a writing connection."""
-    unchecked = None if os.access(config.sqlite, os.W_OK) else "the file is read-only"
-    if unchecked is None and is_read_only():
-        unchecked = "read-only mode"
+    unchecked = "read-only mode" if is_read_only() else None
+    if not os.access(config.sqlite, os.W_OK):
+        unchecked = "the file is read-only"
     if unchecked is None:
         try:
             with closing(open_writer(config.sqlite)) as db, sqlite_errors(config.sqlite):

@@ -19,7 +19,7 @@ from kb.operations.ingest.requests import extraction_plan
 from kb.plugins import find_plugin, installed_plugins
 
 
-def check_grammars() -> Iterator[Check]:
+def check_grammars(config: Config) -> Iterator[Check]:
     """Whether source code of every language can be parsed; without a grammar it is cut by paragraphs."""
     lacking = {lang: module for lang in GRAMMARS if (module := lacking_module(lang)) is not None}
     if not lacking:

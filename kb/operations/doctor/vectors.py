@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import cast
 
 from kb.answer.judging import fitted
 from kb.assemble import catalogue
 from kb.assemble.install import is_outdated
 from kb.config import Config
-from kb.domain.checks import Check
-from kb.domain.embeddings import EmbeddingModel, PassageTokens, TokenEmbedder
+from kb.domain.checks import Check, checked
+from kb.domain.embeddings import PassageTokens, TokenEmbedder
 from kb.embed.encoders import bulk_embedder, embedding_model
 from kb.embed.text import passage_text, passage_version
 from kb.errors import KbError, ModelMissing
 from kb.models.manifest import ENCODER
+from kb.operations.embedding.batch_vectors import held_model
 from kb.operations.embedding.plan import configured_model, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import model_of
 from kb.operations.opening.vectors import open_pair_scorer
@@ -38,12 +38,11 @@ _LEAST_ALIKE = 0.9
 
 
 def check_models(config: Config) -> Iterator[Check]:
-    """Whether the configured models are installed; with provider none, reports that there are none."""
-    try:
-        name = configured_model(config)
-    except KbError as error:
-        yield Check("embedding_model", False, error.message, error.hint)
-        return
+    """Whether the configured model is installed, and by this kb; with provider none, reports that there is none.
+
+    Raises: ConfigError.
+    """
+    name = configured_model(config)
     if name is None:
         detail = "passages are found by their words alone (models.embedding.provider = none)"
         yield Check("embedding_model", False, detail, needed=False)
@@ -56,7 +55,10 @@ def check_models(config: Config) -> Iterator[Check]:
         yield Check("embedding_model", False, error.message, error.hint, needed=not chosen)
     else:
         yield Check("embedding_model", True, f"{model.name} ({model.dimensions} d, {model.version})")
-        yield from _check_assembly(config, name)
+        entry = catalogue.CATALOG.get(name)
+        if entry is not None and is_outdated(entry, config.model_dir):
+            detail = f"{name} was assembled by an earlier kb, and would embed more passages a second now"
+            yield Check("embedding_speed", False, detail, f"kb models install {name}: the vectors stay", needed=False)
 
 
 def _embeds(config: Config) -> bool:
@@ -70,23 +72,10 @@ def _embeds(config: Config) -> bool:
 
 
 def check_reranker(config: Config) -> Iterator[Check]:
-    """Whether the configured cross-encoder loads; no check where none is configured."""
-    if config.rerank.provider == "none":
-        return
-    try:
+    """Whether the configured cross-encoder loads; no check where none is configured. Raises: KbError."""
+    if config.rerank.provider != "none":
         label = open_pair_scorer(config).label
-    except KbError as error:
-        yield Check("reranker", False, error.message, error.hint)
-    else:
         yield Check("reranker", True, f"{label}, of the first {config.rerank.passages} passages")
-
-
-def _check_assembly(config: Config, name: str) -> Iterator[Check]:
-    """A check for a model that an earlier kb assembled and that would be faster if assembled again; else none."""
-    entry = catalogue.CATALOG.get(name)
-    if entry is not None and is_outdated(entry, config.model_dir):
-        detail = f"{name} was assembled by an earlier kb, and would embed more passages a second now"
-        yield Check("embedding_speed", False, detail, f"kb models install {name}: the vectors stay", needed=False)
 
 
 def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
@@ -115,42 +104,44 @@ def _without_vectors(db: Connection, config: Config) -> Check:
 
 
 def _check_mirrored(db: Connection, config: Config, row: queries.MirroredModel) -> Iterator[Check]:
-    model = _held_model(config, row)
+    model = held_model(config.model_dir, row, embedding_provider(config))
     tokens = queries.count_tokens(db, model_id=row.model_id, model_version=row.model_version, components=row.dimensions)
     kept = tokens is not None and tokens.passages > 0
     wanted = kept if model is None else model.has_tokens and config.models_embedding.tokens
     form = passage_version(with_tokens=wanted)
-    counts = _count_embedded(db, row, form)
+    counts = queries.count_embedded(
+        db,
+        model_id=row.model_id,
+        model_version=row.model_version,
+        dimensions=row.dimensions,
+        passage_version=form,
+    )
     if counts is not None:
         whole = counts.committed == counts.chunks and not counts.pending and not counts.outdated
         detail = f"{row.model_id}: {counts.committed} of {counts.chunks} passages, {counts.pending} pending"
         if counts.outdated:
             detail += f", {counts.outdated} from an older form of the passage"
-        yield Check("embeddings", whole, detail, None if whole else "kb index --embeddings")
+        yield checked("embeddings", whole, detail, "kb index --embeddings")
     if tokens is not None and (wanted or kept):
         yield from _check_tokens(db, config, row, tokens, wanted=wanted, is_installed=model is not None)
     found = mirror.count_vectors(db, row.lance_table)
     if found is None:
         yield Check("vector_mirror", False, "the vector table vec_primary is not there", "kb ingest")
         return
-    whole = not found.missing
     detail = f"{found.rows} vectors in SQLite, {found.missing} missing, {found.orphans} of passages that are gone"
-    yield Check("vector_mirror", whole, detail, None if whole else "kb ingest")
-    if model is not None and model.window_tokens is not None:
-        yield from _check_coverage(db, row, model.window_tokens)
+    yield checked("vector_mirror", not found.missing, detail, "kb ingest")
+    window = model.window_tokens if model is not None else None
+    lengths = queries.count_long_chunks(db, lance_table=row.lance_table, window_tokens=window) if window else None
+    if lengths is not None:
+        detail = f"{lengths.counted - lengths.long} of {lengths.counted} passages fit {window} tokens"
+        rest = f", {lengths.long} are averaged over windows" if lengths.long else ""
+        yield Check("token_coverage", True, f"{row.model_id}: {detail} (longest {lengths.longest_tokens}){rest}")
     try:
         lance = LanceTable(config.vector_dir, model_of(row))
         yield _check_lance(db, row, lance, counts.committed if counts else 0)
-        yield from _check_ann(db, lance, counts.chunks if counts else 0)
+        yield _check_ann(db, lance, counts.chunks if counts else 0)
     except KbError as error:
         yield Check("lancedb_open", False, error.message, error.hint)
-
-
-def _held_model(config: Config, row: queries.MirroredModel) -> EmbeddingModel | None:
-    """The installed model of the mirror; None where it is not installed, which another check reports."""
-    with suppress(KbError):
-        return embedding_model(config.model_dir, row.model_id, embedding_provider(config).of_version(row.model_version))
-    return None
 
 
 def _check_tokens(
@@ -174,7 +165,7 @@ def _check_tokens(
     elif is_installed and (sampled := queries.sample_tokens(db, model_id=row.model_id, row_limit=_TOKENS_SAMPLED)):
         differ = _differing_tokens(config, row, sampled)
         agree = f"{detail}, {len(sampled) - differ} of {len(sampled)} sampled as the model gives them"
-        yield Check("passage_tokens", not differ, agree, "kb index --embeddings" if differ else None)
+        yield checked("passage_tokens", not differ, agree, "kb index --embeddings")
     else:
         yield Check("passage_tokens", True, detail)
 
@@ -202,24 +193,6 @@ def _differing_tokens(config: Config, row: queries.MirroredModel, sampled: Seque
     return differ
 
 
-def _count_embedded(db: Connection, row: queries.MirroredModel, form: str) -> queries.EmbeddedCounts | None:
-    return queries.count_embedded(
-        db,
-        model_id=row.model_id,
-        model_version=row.model_version,
-        dimensions=row.dimensions,
-        passage_version=form,
-    )
-
-
-def _check_coverage(db: Connection, row: queries.MirroredModel, window: int) -> Iterator[Check]:
-    lengths = queries.count_long_chunks(db, lance_table=row.lance_table, window_tokens=window)
-    if lengths is not None:
-        detail = f"{lengths.counted - lengths.long} of {lengths.counted} passages fit {window} tokens"
-        rest = f", {lengths.long} are averaged over windows" if lengths.long else ""
-        yield Check("token_coverage", True, f"{row.model_id}: {detail} (longest {lengths.longest_tokens}){rest}")
-
-
 def _check_lance(db: Connection, row: queries.MirroredModel, lance: LanceTable, committed: int) -> Check:
     sample = queries.sample_mirror(db, row_limit=_SAMPLED)
     stored = lance.read([vector.chunk_id for vector in sample])
@@ -230,16 +203,15 @@ def _check_lance(db: Connection, row: queries.MirroredModel, lance: LanceTable, 
     return Check("lancedb_open", hint is None, detail, hint)
 
 
-def _check_ann(db: Connection, lance: LanceTable, chunks: int) -> Iterator[Check]:
+def _check_ann(db: Connection, lance: LanceTable, chunks: int) -> Check:
     if not lance.has_ann_index():
-        pays = chunks > ANN_PAYS_ABOVE_CHUNKS
+        is_small = chunks <= ANN_PAYS_ABOVE_CHUNKS
         detail = f"none; {chunks} passages are scanned exactly"
-        yield Check("ann_index", not pays, detail, "kb index --ann makes searches faster" if pays else None)
-        return
+        return checked("ann_index", is_small, detail, "kb index --ann makes searches faster")
     recall = ann_recall(db, lance)
-    good = recall >= _LEAST_RECALL
-    detail = f"recall@{_ANN_K} {recall:.3f} of the exact scan"
-    yield Check("ann_index", good, detail, None if good else "kb index --ann")
+    return checked(
+        "ann_index", recall >= _LEAST_RECALL, f"recall@{_ANN_K} {recall:.3f} of the exact scan", "kb index --ann"
+    )
 
 
 def ann_recall(db: Connection, lance: LanceTable) -> float:
