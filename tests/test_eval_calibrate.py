@@ -11,7 +11,8 @@ from conftest import Ran, Vault, make_vault, run_kb
 
 from kb.answer.judging import Judgement, Standing
 from kb.errors import UsageError
-from kb.eval.question_files import Labelled, read_labelled
+from kb.eval.golden import Question
+from kb.eval.question_files import read_labelled
 from kb.operations.evaluate.calibrate import Judged, answer_point, separation
 from kb.wire.schemas import validate
 
@@ -58,9 +59,9 @@ def test_a_file_has_a_question_a_line(tmp_path: Path) -> None:
     known.write_text('{"text": "언제?", "target_lang": "en", "id": 1}\n\nwho?\nwho?\n', encoding="utf-8-sig")
     unknown.write_text("where?\r\n", encoding="utf-8")
     assert read_labelled(known, unknown) == [
-        Labelled("언제?", True, "en", 1),
-        Labelled("who?", True, line=3),
-        Labelled("where?", False, line=1),
+        Question("언제?", "언제?", 1),
+        Question("who?", "who?", 3),
+        Question("where?", "where?", 1, answerable=False),
     ]
 
 

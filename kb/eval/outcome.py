@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from kb.domain.answers import Answer
 from kb.domain.search import SearchHit
 from kb.eval.golden import Expectation, GoldenSet, Problem, Question, invalid
 from kb.language.occurrences import occurrences, occurs
@@ -91,64 +91,13 @@ def _covered(
     return covered
 
 
-HoldsPassage = Callable[[SearchHit], bool | None]
-"""Whether the lines a hit cites hold its passage; None where it cites no lines."""
+def graded(
+    expected: Expected, hits: Sequence[SearchHit], holds: Callable[[SearchHit], bool | None]
+) -> Iterator[dict[str, Any]]:
+    """The hits of a question, with the grades of their passages and documents.
 
-
-class Place(NamedTuple):
-    """What an expectation names, as it was when it was asked for: lines with their text, or a file with its hash."""
-
-    path: str
-    start: int | None
-    end: int | None
-    text: str
-
-
-class Asked(NamedTuple):
-    """What answering a question came to."""
-
-    text: str
-    refused: bool
-    evidence: float | None
-    ms: float
-
-
-class Outcome(NamedTuple):
-    """All that one question came to; `texts` are the hits' passages in full, `query_no` counts from 1."""
-
-    query_no: int
-    question: Question
-    lang: str
-    expected: Expected
-    hits: Sequence[SearchHit]
-    texts: Sequence[str]
-    latency_ms: float
-    places: Sequence[Place]
-    asked: Asked | None = None
-
-
-def result_json(outcome: Outcome, holds: HoldsPassage) -> str:
-    """An outcome as `eval_query_results` keeps it."""
-    question, expected = outcome.question, outcome.expected
-    found = {
-        "query_no": outcome.query_no,
-        "query": question.query,
-        "lang": outcome.lang,
-        "category": question.category,
-        "answerable": int(question.answerable),
-        "latency_ms": round(outcome.latency_ms, 3),
-        "expected": dict(expected.documents),
-        "expected_grades": sorted(expected.documents.values(), reverse=True),
-        "expects_passages": int(expected.names_passages),
-        "answer_found": holds_all(question.must_contain, "\n".join(outcome.texts)),
-        "hits": list(_graded(expected, outcome.hits, holds)),
-        "places": [place._asdict() for place in outcome.places],
-        "asked": None if outcome.asked is None else _answered(question, outcome.asked),
-    }
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-
-
-def _graded(expected: Expected, hits: Sequence[SearchHit], holds: HoldsPassage) -> Iterator[dict[str, Any]]:
+    `holds`: whether the lines a hit cites hold its passage; None where it cites no lines.
+    """
     documents: set[str] = set()
     for hit in hits:
         is_first = hit.doc_path not in documents
@@ -169,17 +118,18 @@ def _graded(expected: Expected, hits: Sequence[SearchHit], holds: HoldsPassage) 
         }
 
 
-def _answered(question: Question, asked: Asked) -> dict[str, Any]:
+def answered(question: Question, answer: Answer, ms: float) -> dict[str, Any]:
     """An answer; what it must and must not say is looked at where it was not refused."""
-    found = holds_all(question.must_contain, asked.text)
-    is_wrong = any(occurs(unwanted, asked.text, "words") for unwanted in question.forbidden)
+    refused = answer.refusal_reason is not None
+    found = holds_all(question.must_contain, answer.text)
+    is_wrong = any(occurs(unwanted, answer.text, "words") for unwanted in question.forbidden)
     return {
-        "refused": int(asked.refused),
-        "evidence": asked.evidence,
-        "ms": round(asked.ms, 1),
-        "text": asked.text,
-        "must_contain": None if asked.refused else found,
-        "forbidden": None if asked.refused or not question.forbidden else int(not is_wrong),
+        "refused": int(refused),
+        "evidence": None if answer.evidence is None else answer.evidence.value,
+        "ms": round(ms, 1),
+        "text": answer.text,
+        "must_contain": None if refused else found,
+        "forbidden": None if refused or not question.forbidden else int(not is_wrong),
     }
 
 

@@ -6,36 +6,30 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+
+from kb.domain.results.comparison import MetricChange
+
+_CURVE_POINTS = 240
 
 NOT_FOUND = None
 """The rank of a question whose ranking holds nothing relevant."""
 
 
-class Bar(NamedTuple):
-    """A group's two means."""
-
-    label: str
-    before: float
-    after: float
+def direction(change: MetricChange) -> str:
+    """Worse or better beyond the noise, else empty."""
+    return "worse" if change.regressed or change.high < 0 else "better" if change.low > 0 else ""
 
 
-class Confidence(NamedTuple):
-    """How sure a run was of a question's first hit, and whether that was right."""
-
-    score: float
-    right: bool
-
-
-def interval(low: float, mean: float, high: float, *, reach: float, tolerance: float, regressed: bool) -> str:
+def interval(change: MetricChange, *, reach: float, tolerance: float) -> str:
     """One difference with its interval on an axis from −reach to reach; the band is the tolerance."""
+    low, mean, high = change.low, change.difference, change.high
     width, height = 300, 26
     middle = height / 2
 
     def x(value: float) -> float:
         return width / 2 + value / reach * (width / 2 - 6)
 
-    kind = "worse" if regressed or high < 0 else "better" if low > 0 else "same"
+    kind = direction(change) or "same"
     left = max(x(-tolerance), 0.0)
     return _svg(
         width,
@@ -54,22 +48,20 @@ def interval(low: float, mean: float, high: float, *, reach: float, tolerance: f
     )
 
 
-def grouped_bars(bars: Sequence[Bar]) -> str:
-    """Two bars per group, 0 to 1."""
+def grouped_bars(groups: Sequence[tuple[str, float, float]]) -> str:
+    """Two bars per group, 0 to 1: its label, its mean before and after."""
     row, left, width = 40, 130, 480
-    height = row * len(bars) + 26
+    height = row * len(groups) + 26
     scale = width - left - 60
 
     def x(value: float) -> float:
         return left + value * scale
 
     parts = _grid_x([0, 0.25, 0.5, 0.75, 1], x, height - 22, "{:g}")
-    for at, bar in enumerate(bars):
+    for at, (label, before, after) in enumerate(groups):
         top = at * row + 6
-        parts.append(
-            f'<text class="label" x="{left - 10}" y="{top + 17}" text-anchor="end">{_short(bar.label, 17)}</text>'
-        )
-        for offset, kind, value in ((0, "before", bar.before), (13, "after", bar.after)):
+        parts.append(f'<text class="label" x="{left - 10}" y="{top + 17}" text-anchor="end">{_short(label, 17)}</text>')
+        for offset, kind, value in ((0, "before", before), (13, "after", after)):
             parts.append(
                 f'<rect class="{kind}" x="{left}" y="{top + offset}" width="{value * scale:.1f}" height="11" rx="2"/>'
             )
@@ -77,8 +69,11 @@ def grouped_bars(bars: Sequence[Bar]) -> str:
     return _svg(width, height, parts, "Means of both runs by group")
 
 
-def risk_coverage(before: Sequence[Confidence], after: Sequence[Confidence]) -> str:
-    """The share of wrong first hits among the questions a run is surest of, for every share of questions."""
+def risk_coverage(before: Sequence[tuple[float, bool]], after: Sequence[tuple[float, bool]]) -> str:
+    """The share of wrong first hits among the questions a run is surest of, for every share of questions.
+
+    For each question of a run: how sure the run was of its first hit, and whether that was right.
+    """
     left, top, width, height = 48, 12, 480, 300
     right, bottom = width - 14, height - 40
     curves = {"before": _risks(before), "after": _risks(after)}
@@ -97,7 +92,8 @@ def risk_coverage(before: Sequence[Confidence], after: Sequence[Confidence]) -> 
         parts.append(f'<line class="grid" x1="{left}" y1="{y(risk):.1f}" x2="{right}" y2="{y(risk):.1f}"/>')
         parts.append(f'<text class="tick" x="{left - 8}" y="{y(risk) + 4:.1f}" text-anchor="end">{risk:.0%}</text>')
     for kind, curve in curves.items():
-        points = " ".join(f"{x(coverage):.1f},{y(risk):.1f}" for coverage, risk in _thinned(curve))
+        thinned = [*curve[:: max(1, len(curve) // _CURVE_POINTS)], *curve[-1:]]
+        points = " ".join(f"{x(coverage):.1f},{y(risk):.1f}" for coverage, risk in thinned)
         parts.append(f'<polyline class="{kind} curve" points="{points}"/>')
     parts.append(
         f'<text class="tick" x="{(left + right) / 2}" y="{height - 6}" text-anchor="middle">questions answered</text>'
@@ -117,7 +113,10 @@ def rank_movement(ranks: Iterable[tuple[int | None, int | None]], k: int) -> str
     def y(place: int | None) -> float:
         return top + step * places.index(place) + step / 2 + (6 if place is NOT_FOUND else 0)
 
-    totals = _totals(moves)
+    totals: tuple[Counter[int | None], Counter[int | None]] = (Counter(), Counter())
+    for places_moved, count in moves.items():
+        for side, place in enumerate(places_moved):
+            totals[side][place] += count
     parts = []
     most = max(moves.values(), default=1)
     for (old, new), count in sorted(moves.items(), key=lambda item: item[0][0] != item[0][1]):
@@ -130,7 +129,7 @@ def rank_movement(ranks: Iterable[tuple[int | None, int | None]], k: int) -> str
     for place in places:
         name = _rank_name(place)
         for at, anchor, side in ((left - 10, "end", 0), (right + 10, "start", 1)):
-            count = totals[side].get(place, 0)
+            count = totals[side][place]
             shown = f"{name} · {count}" if side else f"{count} · {name}"
             parts.append(f'<text class="tick" x="{at}" y="{y(place) + 4:.1f}" text-anchor="{anchor}">{shown}</text>')
     parts.append(f'<text class="label" x="{left}" y="14" text-anchor="middle">before</text>')
@@ -168,28 +167,14 @@ def sorted_changes(changes: Sequence[float]) -> str:
     return _svg(width, height, parts, "Change of every question")
 
 
-def _risks(confidences: Sequence[Confidence]) -> list[tuple[float, float]]:
+def _risks(confidences: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
     """(coverage, risk) after each question, the surest first (El-Yaniv and Wiener 2010)."""
     wrong = 0
     curve = []
-    for at, answer in enumerate(sorted(confidences, key=lambda each: -each.score), 1):
-        wrong += not answer.right
+    for at, (_, is_right) in enumerate(sorted(confidences, key=lambda each: -each[0]), 1):
+        wrong += not is_right
         curve.append((at / len(confidences), wrong / at))
     return curve
-
-
-def _thinned(curve: Sequence[tuple[float, float]], points: int = 240) -> Sequence[tuple[float, float]]:
-    every = max(1, len(curve) // points)
-    return [*curve[::every], *curve[-1:]]
-
-
-def _totals(moves: Counter[tuple[int | None, int | None]]) -> tuple[Counter[int | None], Counter[int | None]]:
-    before: Counter[int | None] = Counter()
-    after: Counter[int | None] = Counter()
-    for (old, new), count in moves.items():
-        before[old] += count
-        after[new] += count
-    return before, after
 
 
 def _place(rank: int | None, k: int) -> int | None:

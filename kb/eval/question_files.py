@@ -12,7 +12,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from kb.domain.text import stored_text
 from kb.errors import GoldenInvalid, UsageError
@@ -102,39 +102,22 @@ def _opened(file: Path) -> TextIO:
         raise GoldenInvalid(f"{file} cannot be read: {error.strerror}", _FOLDER_HINT) from error
 
 
-_LINE_HINT = (
-    'a line is a question, or looks like {"text": "언제 고치나?", "expected": "notes/a.md", "target_lang": "en"}'
-)
+_LINE_HINT = 'a line is a question, or looks like {"text": "언제 고치나?", "expected": "notes/a.md"}'
 
 
-class Labelled(NamedTuple):
-    """A question that the notes answer, or do not, and the line of its file.
-
-    `target_lang`: the language of the answer, `expected`: where it stands, `must_contain`: strings that belong in it;
-    as far as the file says so.
-    """
-
-    text: str
-    is_answerable: bool
-    target_lang: str | None = None
-    line: int = 0
-    expected: tuple[Expectation, ...] = ()
-    must_contain: tuple[str, ...] = ()
-
-
-def read_labelled(answerable: Path, unanswerable: Path) -> list[Labelled]:
-    """The questions of both files.
+def read_labelled(answerable: Path, unanswerable: Path) -> list[Question]:
+    """The questions of both files, each with its text as its id.
 
     Raises: UsageError naming the line that is no question, says the opposite of its file, or stands in both files.
     """
     found = [*_questions(answerable, True), *_questions(unanswerable, False)]
-    both = {each.text for each in found if each.is_answerable} & {each.text for each in found if not each.is_answerable}
+    both = {each.id for each in found if each.answerable} & {each.id for each in found if not each.answerable}
     if both:
         raise UsageError(f"in both files: {min(both)}", "a question is answerable or it is not")
     return found
 
 
-def _questions(file: Path, is_answerable: bool) -> Iterator[Labelled]:
+def _questions(file: Path, is_answerable: bool) -> Iterator[Question]:
     try:
         lines = file.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -145,25 +128,28 @@ def _questions(file: Path, is_answerable: bool) -> Iterator[Labelled]:
         if not line.strip():
             continue
         question = _question(line.strip(), file, number, is_answerable)
-        if question.text not in seen:
-            seen.add(question.text)
+        if question.id not in seen:
+            seen.add(question.id)
             yield question
 
 
-def _question(line: str, file: Path, number: int, is_answerable: bool) -> Labelled:
+def _question(line: str, file: Path, number: int, is_answerable: bool) -> Question:
     place = f"{file}:{number}"
     if not line.startswith("{"):
-        return Labelled(line, is_answerable, line=number)
+        return Question(line, line, number, answerable=is_answerable)
     try:
         value = json.loads(line)
     except ValueError as error:
         raise UsageError(f"{place}: not JSON: {error}", _LINE_HINT) from error
-    text, target_lang = value.get("text"), value.get("target_lang")
-    if not isinstance(text, str) or not text.strip() or not isinstance(target_lang, str | None):
+    text = value.get("text")
+    if not isinstance(text, str) or not text.strip():
         raise UsageError(f"{place}: no question", _LINE_HINT)
     if value.get("answerable", is_answerable) is not is_answerable:
         raise UsageError(f"{place}: says it is {'not ' * is_answerable}answerable", "it belongs in the other file")
-    expected = _expected(value.get("expected"), place, number)
+    try:
+        expected = () if value.get("expected") is None else read_expected(value["expected"], number)
+    except Problem as problem:
+        raise UsageError(f"{place}: expected: {problem.what}", _LINE_HINT) from problem
     if expected and not is_answerable:
         raise UsageError(f"{place}: is unanswerable and expects something all the same", _LINE_HINT)
     strings = value.get("must_contain") or []
@@ -171,11 +157,6 @@ def _question(line: str, file: Path, number: int, is_answerable: bool) -> Labell
         raise UsageError(f"{place}: must_contain is a list of strings", _LINE_HINT)
     if strings and not expected:
         raise UsageError(f"{place}: must_contain without expected", "say where the answer stands too")
-    return Labelled(text.strip(), is_answerable, target_lang, number, expected, tuple(map(stored_text, strings)))
-
-
-def _expected(value: object, place: str, number: int) -> tuple[Expectation, ...]:
-    try:
-        return () if value is None else read_expected(value, number)
-    except Problem as problem:
-        raise UsageError(f"{place}: expected: {problem.what}", _LINE_HINT) from problem
+    must_contain = tuple(map(stored_text, strings))
+    text = text.strip()
+    return Question(text, text, number, answerable=is_answerable, expected=expected, must_contain=must_contain)

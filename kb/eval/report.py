@@ -11,11 +11,10 @@ from html import escape
 from pathlib import Path
 
 from kb.domain.results.comparison import PRIMARY, Answered, Comparison, MeasuredRun, MetricChange, MovedQuestion
-from kb.domain.results.measured import GroupMetrics, RunRow
+from kb.domain.results.measured import GroupMetrics, QueryMetrics, RunRow
 from kb.errors import StoreReadOnly
 from kb.eval import plots
 from kb.eval.comparison import LEVEL, METRICS, p_text
-from kb.eval.plots import Bar, Confidence
 from kb.private import make_private_folder
 from kb.store import queries
 
@@ -23,10 +22,7 @@ from kb.store import queries
 def write_run_files(
     folder: Path, run: RunRow, groups: Sequence[GroupMetrics], results: Iterable[queries.ResultRow]
 ) -> None:
-    """Writes both files of a run.
-
-    Raises: StoreReadOnly.
-    """
+    """Writes both files of a run. Raises: StoreReadOnly."""
     try:
         make_private_folder(folder)
         (folder / "report.md").write_text(report_page(run, groups), encoding="utf-8")
@@ -82,7 +78,11 @@ def comparison_page(comparison: Comparison) -> str:
         _card("Each question", "change of nDCG@10, from the largest loss to the largest gain", _changes(comparison)),
         _card("Rank movement", "rank of the first relevant hit; a line's width is its questions", _ranks(comparison)),
         _card("Groups", f"nDCG@10 {_legend(before, after)}", _bars(comparison)),
-        _card("Risk by coverage", f"first hits that are wrong {_legend(before, after)}", _risk(comparison)),
+        _card(
+            "Risk by coverage",
+            f"first hits that are wrong {_legend(before, after)}",
+            plots.risk_coverage(_confidences(comparison.before), _confidences(comparison.after)),
+        ),
         "</section>",
         _moved(comparison),
         _provenance(comparison),
@@ -127,10 +127,11 @@ def _metrics(comparison: Comparison) -> str:
     rows = "".join(
         f'<tr><td title="{escape(change.metric.meaning)}">{escape(change.metric.label)}</td>'
         f'<td class="figure">{change.before:.3f}</td><td class="figure">{change.after:.3f}</td>'
-        f'<td class="figure {_kind(change)}">{change.difference:+.3f}</td><td>{_plot(change, reach, comparison)}</td>'
+        f'<td class="figure {plots.direction(change)}">{change.difference:+.3f}</td><td>{plot}</td>'
         f'<td class="figure soft">{_interval(change)}</td><td class="figure soft">{escape(p_text(change.p_value))}</td>'
         f'<td class="figure soft">{change.questions}</td></tr>'
         for change in comparison.metrics
+        for plot in (plots.interval(change, reach=reach, tolerance=comparison.tolerance),)
     )
     heads = ("metric", "before", "after", "change", "worse ← → better", f"{LEVEL:.0%} interval", "p", "n")
     kinds = ("", "figure", "figure", "figure", "axis", "figure", "figure", "figure")
@@ -142,70 +143,47 @@ def _metrics(comparison: Comparison) -> str:
     )
 
 
-def _plot(change: MetricChange, reach: float, comparison: Comparison) -> str:
-    return plots.interval(
-        change.low,
-        change.difference,
-        change.high,
-        reach=reach,
-        tolerance=comparison.tolerance,
-        regressed=change.regressed,
-    )
+def _shared(comparison: Comparison) -> list[tuple[QueryMetrics, QueryMetrics]]:
+    """The metrics of each question that both runs asked."""
+    before, after = comparison.before.answered, comparison.after.answered
+    return [(before[query_id].metrics, after[query_id].metrics) for query_id in before.keys() & after.keys()]
 
 
 def _changes(comparison: Comparison) -> str:
-    shared = comparison.before.answered.keys() & comparison.after.answered.keys()
-    worth = [
-        (after - before)
-        for query_id in shared
-        if (before := comparison.before.answered[query_id].metrics.ndcg_at_10) is not None
-        and (after := comparison.after.answered[query_id].metrics.ndcg_at_10) is not None
-    ]
-    return plots.sorted_changes(worth)
+    pairs = [(old.ndcg_at_10, new.ndcg_at_10) for old, new in _shared(comparison)]
+    return plots.sorted_changes([new - old for old, new in pairs if old is not None and new is not None])
 
 
 def _ranks(comparison: Comparison) -> str:
-    shared = comparison.before.answered.keys() & comparison.after.answered.keys()
-    pairs = [
-        (comparison.before.answered[query_id].metrics, comparison.after.answered[query_id].metrics)
-        for query_id in shared
-    ]
-    ranks = [(old.first_rank, new.first_rank) for old, new in pairs if old.mrr is not None and new.mrr is not None]
-    return plots.rank_movement(ranks, comparison.after.run.k)
+    pairs = [(old, new) for old, new in _shared(comparison) if old.mrr is not None and new.mrr is not None]
+    return plots.rank_movement([(old.first_rank, new.first_rank) for old, new in pairs], comparison.after.run.k)
 
 
 def _bars(comparison: Comparison) -> str:
     old = {(group.grouping, group.label): group.ndcg_at_10 for group in comparison.before.groups}
-    bars = [
-        Bar(group.label or "all questions", before, group.ndcg_at_10)
-        for group in sorted(
-            comparison.after.groups, key=lambda group: ("all", "lang", "category").index(group.grouping)
-        )
-        if group.ndcg_at_10 is not None and (before := old.get((group.grouping, group.label))) is not None
-    ]
-    return plots.grouped_bars(bars)
+    return plots.grouped_bars(
+        [
+            (group.label or "all questions", before, group.ndcg_at_10)
+            for group in sorted(comparison.after.groups, key=lambda group: _GROUPINGS.index(group.grouping))
+            if group.ndcg_at_10 is not None and (before := old.get((group.grouping, group.label))) is not None
+        ]
+    )
 
 
-def _risk(comparison: Comparison) -> str:
-    return plots.risk_coverage(_confidences(comparison.before), _confidences(comparison.after))
-
-
-def _confidences(measured: MeasuredRun) -> list[Confidence]:
+def _confidences(measured: MeasuredRun) -> list[tuple[float, bool]]:
     """The first hit's score of every question that says what is right; any hit is wrong where there is no answer."""
     return [
-        Confidence(answered.hits[0].score, answered.hits[0].grade > 0)
+        (answered.hits[0].score, answered.hits[0].grade > 0)
         for answered in measured.answered.values()
         if answered.hits and (answered.metrics.mrr is not None or not answered.metrics.answerable)
     ]
 
 
 def _moved(comparison: Comparison) -> str:
-    if not comparison.moved:
-        return '<section><h2>Questions that moved</h2><p class="note">None.</p></section>'
     shown = comparison.moved[:MOVED_SHOWN]
     note = f"{len(comparison.moved)} in all; the {len(shown)} that changed most. Relevant hits are marked."
     return (
-        f'<section><h2>Questions that moved</h2><p class="note">{note}</p>'
+        f'<section><h2>Questions that moved</h2><p class="note">{note if shown else "None."}</p>'
         + "".join(_question(moved, comparison) for moved in shown)
         + "</section>"
     )
@@ -268,10 +246,6 @@ def _legend(before: str, after: str) -> str:
 
 def _name(measured: MeasuredRun) -> str:
     return measured.run.name or measured.run.run_id[:8]
-
-
-def _kind(change: MetricChange) -> str:
-    return "worse" if change.regressed or change.high < 0 else "better" if change.low > 0 else ""
 
 
 def _interval(change: MetricChange) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ from kb.domain.results.calibration import AnswerPoint, CalibrationReport, GatePo
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import UsageError
 from kb.eval.golden import GoldenSet, Question
-from kb.eval.outcome import holds_all
-from kb.eval.question_files import Labelled, read_labelled
+from kb.eval.outcome import Expected, holds_all
+from kb.eval.question_files import read_labelled
 from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import JUDGED_HITS, retrieve
 from kb.operations.evaluate.question import expected_passages
@@ -89,11 +89,11 @@ def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandl
     expectations are not in this knowledge base.
     """
     questions = read_labelled(answerable, unanswerable)
-    if len({question.is_answerable for question in questions}) < 2:
+    if len({question.answerable for question in questions}) < 2:
         raise UsageError("it takes questions of both kinds", "some in each file")
     rag = base.config.rag
     with base.reading_views() as base:
-        asked = _ask_all(base, questions, _expected(base, questions, answerable), handle)
+        asked = _ask_all(base, questions, answerable, handle)
     gates = sorted({*THRESHOLDS, rag.score_gate})
     precisions = sorted({*PRECISIONS, rag.answer_precision})
     return CalibrationReport(
@@ -109,34 +109,24 @@ def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandl
     )
 
 
-def _expected(base: Base, questions: Sequence[Labelled], file: Path) -> dict[str, Mapping[str, int]]:
-    """The passages in which the answer of a question may stand, by its text; of those that say so."""
-    placed = tuple(
-        Question(id=each.text, query=each.text, line=each.line, expected=each.expected)
-        for each in questions
-        if each.expected
-    )
+def _ask_all(base: Base, questions: Sequence[Question], file: Path, handle: RunHandle) -> list[Judged]:
+    """Asks every question; `file` is the one of the answerable questions."""
     with base.snapshot():
-        found = expected_passages(base.db, GoldenSet(file.stem, file, placed))
-    return {text: expected.passages for text, expected in found.items()}
-
-
-def _ask_all(
-    base: Base, questions: Sequence[Labelled], expected: Mapping[str, Mapping[str, int]], handle: RunHandle
-) -> list[Judged]:
+        placed = GoldenSet(file.stem, file, tuple(each for each in questions if each.expected))
+        expected = expected_passages(base.db, placed)
     asked = []
     for done, question in enumerate(questions, 1):
         handle.stop_if_canceled("all questions were asked", "nothing was changed; the same call begins again")
-        asked.append(_ask(base, question, expected.get(question.text)))
+        asked.append(_ask(base, question, expected.get(question.id)))
         handle.tell(StepProgress("asking", done, len(questions), "questions"))
     return asked
 
 
-def _ask(base: Base, question: Labelled, passages: Mapping[str, int] | None) -> Judged:
-    request = AskRequest(question.text, "hybrid", JUDGED_HITS, provider="extractive", keep=False)
+def _ask(base: Base, question: Question, expected: Expected | None) -> Judged:
+    request = AskRequest(question.query, "hybrid", JUDGED_HITS, provider="extractive", keep=False)
     judgement = retrieve(base, request, time.monotonic()).judgement
-    if passages is None:
-        return Judged(judgement, question.is_answerable)
+    if expected is None:
+        return Judged(judgement, question.answerable)
     shown = judgement.shown() if judgement is not None and judgement.excerpts else ()
-    there = "\n".join(each.piece.text for each in shown if each.passage.chunk_id in passages)
-    return Judged(judgement, question.is_answerable, bool(there) and holds_all(question.must_contain, there) != 0)
+    there = "\n".join(each.piece.text for each in shown if each.passage.chunk_id in expected.passages)
+    return Judged(judgement, question.answerable, bool(there) and holds_all(question.must_contain, there) != 0)

@@ -36,12 +36,7 @@ def import_suite(
     golden = read_judged_folder(
         folder / queries, judged if judged.exists() else None, suite=suite or folder.name, prefix=prefix
     )
-    try:
-        make_folder_for_user(target.parent)
-        with open_for_user(target) as file:
-            file.write(write_golden(golden))
-    except OSError as error:
-        raise UsageError(f"{target} cannot be written: {error.strerror}", "name another file with --suite") from error
+    _write(target, write_golden(golden))
     return golden, count_questions(folder / queries) - len(golden.questions)
 
 
@@ -82,17 +77,19 @@ def append_question(suite: Path, question: Question) -> None:
     Raises: UsageError where the file cannot be written, or does not end with its questions.
     """
     require_writable("the golden set")
-    text = suite.read_text(encoding="utf-8-sig") if suite.exists() else _new(suite)
+    text = f"suite: {json.dumps(suite.stem, ensure_ascii=False)}\nquestions:\n"
+    if suite.exists():
+        text = suite.read_text(encoding="utf-8-sig")
     longer = text + ("" if text.endswith("\n") else "\n") + "\n" + question_yaml(question)
     if parse_golden(longer, suite).questions[-1].id != question.id:
         raise UsageError(f"{suite} does not end with its questions", "move 'questions:' to the end of the file")
+    _write(suite, longer)
+
+
+def _write(suite: Path, text: str) -> None:
     try:
         make_folder_for_user(suite.parent)
         with open_for_user(suite) as file:
-            file.write(longer)
+            file.write(text)
     except OSError as error:
         raise UsageError(f"{suite} cannot be written: {error.strerror}", "name another file with --suite") from error
-
-
-def _new(suite: Path) -> str:
-    return f"suite: {json.dumps(suite.stem, ensure_ascii=False)}\nquestions:\n"

@@ -1,4 +1,4 @@
-"""What golden questions should find in this knowledge base; asks one as `kb search` would, and says what it found."""
+"""Resolves what golden questions should find in this index, and asks one as `kb search` does, with its outcome."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from kb.domain.citations import cited_lines
 from kb.domain.ids import content_hash
@@ -13,18 +14,14 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit, SearchMode, SearchQuery, SearchResult
 from kb.errors import GoldenInvalid, ModelMissing, QuerySyntaxError
 from kb.eval.golden import GoldenSet, Question
-from kb.eval.outcome import Asked, Expected, Outcome, Place, cited_lines_hold, resolve, result_json
+from kb.eval.outcome import Expected, answered, cited_lines_hold, graded, holds_all, resolve
 from kb.extract.decode import decode
 from kb.language.detect import query_language
 from kb.operations.ask.ask import answer_question
 from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import search_for
 from kb.operations.opening.base import Base
-from kb.operations.search.search import (
-    ranking_version,
-    search,
-    vector_source,
-)
+from kb.operations.search.search import ranking_version, search, vector_source
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -69,7 +66,9 @@ class GoldenAsker:
 
         Raises: GoldenInvalid for a raw expression that FTS5 does not accept.
         """
-        query = search_for(self._request(question), question.query) if self._with_answers else self._query(question)
+        query = SearchQuery(question.query, self._mode, self._k)
+        if self._with_answers:
+            query = search_for(self._request(question), question.query)
         try:
             result, latency_ms = self._timed(query)
         except QuerySyntaxError as error:
@@ -78,21 +77,22 @@ class GoldenAsker:
         hits = result.hits[: self._k]
         rows = queries.select_texts(self._base.db, ids_json=json.dumps([hit.chunk_id for hit in hits]))
         texts = {row.chunk_id: row.text for row in rows}
-        outcome = Outcome(
-            query_no=query_no,
-            question=question,
-            lang=question.lang or query_language(question.query),
-            expected=expected,
-            hits=hits,
-            texts=[texts[hit.chunk_id] for hit in hits],
-            latency_ms=latency_ms,
-            places=list(self._places(question, expected)),
-            asked=self._asked(question, result, latency_ms),
-        )
-        return result_json(outcome, lambda hit: self._files.hold(hit, texts[hit.chunk_id]))
-
-    def _query(self, question: Question) -> SearchQuery:
-        return SearchQuery(question.query, self._mode, self._k)
+        found = {
+            "query_no": query_no,
+            "query": question.query,
+            "lang": question.lang or query_language(question.query),
+            "category": question.category,
+            "answerable": int(question.answerable),
+            "latency_ms": round(latency_ms, 3),
+            "expected": dict(expected.documents),
+            "expected_grades": sorted(expected.documents.values(), reverse=True),
+            "expects_passages": int(expected.names_passages),
+            "answer_found": holds_all(question.must_contain, "\n".join(texts[hit.chunk_id] for hit in hits)),
+            "hits": list(graded(expected, hits, lambda hit: self._files.hold(hit, texts[hit.chunk_id]))),
+            "places": list(self._places(question, expected)),
+            "asked": self._asked(question, result, latency_ms) if self._with_answers else None,
+        }
+        return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
     def _request(self, question: Question) -> AskRequest:
         return AskRequest(question.query, self._mode, self._k, keep=False)
@@ -103,30 +103,28 @@ class GoldenAsker:
         result = search(self._base, query)
         return result, 1000 * (perf_counter() - start)
 
-    def _asked(self, question: Question, searched: SearchResult, search_ms: float) -> Asked | None:
-        """What the answer is, made of what was searched already; its time is that of both."""
-        if not self._with_answers:
-            return None
+    def _asked(self, question: Question, searched: SearchResult, search_ms: float) -> dict[str, Any]:
+        """The answer to the question, from the search that was made already; its time is that of both."""
         start = perf_counter()
         request = self._request(question)
         answer = answer_question(self._base, request, RunHandle(), searched)
-        evidence = None if answer.evidence is None else answer.evidence.value
         ms = 1000 * (perf_counter() - start)
         if searched.query == search_for(request, question.query):
             ms += search_ms
-        return Asked(answer.text, answer.refusal_reason is not None, evidence, ms)
+        return answered(question, answer, ms)
 
-    def _places(self, question: Question, expected: Expected) -> Iterator[Place]:
-        """What the question's expectations name, as it is now."""
+    def _places(self, question: Question, expected: Expected) -> Iterator[dict[str, Any]]:
+        """The lines or files that the question expects, as they are now: lines with their text, a file with its hash.
+
+        `kb eval impact` compares them with the files later.
+        """
         for expectation in question.expected:
             if expectation.path is None:
                 continue
             lines = self._files.lines(expected.sources[expectation.path])
-            if expectation.lines is None:
-                yield Place(expectation.path, None, None, file_hash(lines))
-            else:
-                start, end = expectation.lines
-                yield Place(expectation.path, start, end, "\n".join(lines[start - 1 : end]))
+            start, end = expectation.lines or (None, None)
+            text = file_hash(lines) if start is None else "\n".join(lines[start - 1 : end])
+            yield {"path": expectation.path, "start": start, "end": end, "text": text}
 
 
 class CitedFiles:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, read_labels
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, read_labels
 from kb.domain.documents import Document, Metadata, SourceFile
 from kb.domain.ids import asset_id, document_id
 from kb.domain.ingest_events import ExtractProgress
@@ -28,7 +28,7 @@ from kb.errors import (
     ModelUnreachable,
 )
 from kb.extract.registry import Step, extractor_of
-from kb.extract.steps import StepKept, StepProgress, StepsDone, Work, derive_steps
+from kb.extract.steps import StepProgress, StepsDone, Work, derive_steps
 from kb.operations.ingest.read import ChangedFile, Reading, read_document, with_words
 from kb.operations.ingest.run import IngestRun
 from kb.scan.read import FileBytes
@@ -44,19 +44,22 @@ _POLL_S = 0.2
 
 @dataclass(slots=True)
 class _Stepped:
-    """A file between its steps: its derived results so far, and the remaining steps."""
+    """A file between its steps: their engines, its derived results so far, and the remaining steps.
+
+    `kept`: the partial results of a stopped run.
+    """
 
     changed: ChangedFile
     content: FileBytes
+    engines: dict[DerivedName, Engine]
     todo: tuple[Step, ...]
     results: dict[DerivedName, bytes] = field(default_factory=dict)
     kept: dict[DerivedName, bytes] = field(default_factory=dict)
     passwords: tuple[str, ...] = field(default=(), repr=False)
 
-    @property
-    def checksum(self) -> str:
-        """The cache key of its bytes."""
-        return self.content.blake3
+    def key(self, name: DerivedName) -> tuple[str, DerivedName, str]:
+        """The cache key of a result: the file's content, the step, the engine."""
+        return self.content.blake3, name, self.engines[name].label
 
 
 class EngineFiles:
@@ -88,12 +91,11 @@ class EngineFiles:
         """
         run = self._run
         left_out = run.left_out(changed.family, changed.file.workspace_path)
-        wanted = (step for step in extractor_of(changed.family).steps if step.name not in left_out)
-        steps = tuple(step for step in wanted if run.engines.engine_of(step))
-        file = _Stepped(changed, content, steps)
+        wanted = [step for step in extractor_of(changed.family).steps if step.name not in left_out]
+        engines = {step.name: engine for step in wanted if (engine := run.engines.engine_of(step))}
+        file = _Stepped(changed, content, engines, tuple(step for step in wanted if step.name in engines))
         if self._cache is not None:
-            self._take_from_cache(self._cache, file)
-            self._take_unfinished(self._cache, file)
+            _take_cached(self._cache, file)
         if not file.todo or run.request.dry_run:
             return self._assembled(file)
         file.passwords = run.request.extraction.passwords.needed_for(changed.family, content.data)
@@ -108,24 +110,15 @@ class EngineFiles:
                 file = self.in_hand[number]
                 if isinstance(reply, Done | Lost):
                     del self.in_hand[number]
-                    reading = self._lost(reply) if isinstance(reply, Lost) else self._ended(file, reply.value)
+                    reading = _lost(reply) if isinstance(reply, Lost) else self._ended(file, reply.value)
                     done += [(file.changed.file, reading)] if reading is not None else ()
                 elif isinstance(reply.value, StepProgress):
-                    self._tell(file, reply.value)
-                else:
-                    self._keep_unfinished(file, reply.value)
+                    engine, progress = file.engines[reply.value.name], reply.value.progress
+                    path, label = file.changed.file.workspace_path, f"{engine.name} {engine.version}"
+                    self._run.handle.tell(ExtractProgress(path, label, progress.done, progress.total))
+                elif self._cache is not None:
+                    self._cache.put_unfinished(*file.key(reply.value.name), reply.value.so_far)
         return done
-
-    def _tell(self, file: _Stepped, reply: StepProgress) -> None:
-        engine = self._run.engines.label_of(reply.name, file.changed.family)
-        path, progress = file.changed.file.workspace_path, reply.progress
-        self._run.handle.tell(ExtractProgress(path, engine, progress.done, progress.total))
-
-    def _lost(self, lost: Lost) -> EngineFailed:
-        if lost.by_limit:
-            hint = "raise indexing.extract_timeout_s, or list it in .kbignore"
-            return EngineFailed(f"the engine {lost.reason}", hint)
-        return EngineFailed(f"the engine's process {lost.reason}", "save the file again, or list it in .kbignore")
 
     def _ended(self, file: _Stepped, reply: StepsDone) -> Reading | None:
         """The reading of a file whose worker is done; None where steps remain, or nothing can be read."""
@@ -154,8 +147,7 @@ class EngineFiles:
     def _read_without(self, file: _Stepped, failed: DerivedName | None, error: ModelError) -> Reading | None:
         """Continues a file whose engine is not usable, with the results of the others, if any."""
         run = self._run
-        step = next(step for step in file.todo if step.name == failed)
-        run.engines.give_up(step, error)
+        run.engines.give_up(next(step for step in file.todo if step.name == failed), error)
         if not run.engines.can_read(file.changed.family):
             run.leave_unread(file.changed.family)
             return None
@@ -165,45 +157,11 @@ class EngineFiles:
         self._submit(file)
         return None
 
-    def _take_from_cache(self, cache: DerivedCache, file: _Stepped) -> None:
-        """Removes the steps whose results are cached, or that have nothing to do, from `todo`.
-
-        Raises: ExtractFailed where the engine could not read these bytes before.
-        """
-        while file.todo:
-            step = file.todo[0]
-            engine = self._run.engines.engine_of(step)
-            if engine is not None and step.load().is_needed(file.results):
-                known = cache.get(file.checksum, step.name, engine.label)
-                if known is None:
-                    return
-                failure = _read_failure(known)
-                if failure is not None:
-                    raise failure
-                file.results[step.name] = known
-            file.todo = file.todo[1:]
-
-    def _take_unfinished(self, cache: DerivedCache, file: _Stepped) -> None:
-        """Loads the partial results of the remaining steps from a stopped run."""
-        for step in file.todo:
-            engine = self._run.engines.engine_of(step)
-            so_far = engine and cache.get_unfinished(file.checksum, step.name, engine.label)
-            if so_far:
-                file.kept[step.name] = so_far
-
-    def _keep_unfinished(self, file: _Stepped, reply: StepKept) -> None:
-        """Caches the partial results of a step."""
-        for step in file.todo:
-            engine = self._run.engines.engine_of(step)
-            if self._cache is not None and engine is not None and step.name == reply.name:
-                self._cache.put_unfinished(file.checksum, step.name, engine.label, reply.so_far)
-
     def _keep(self, file: _Stepped, results: Mapping[DerivedName, bytes]) -> None:
         """Caches fresh results, each in place of its step's partial results."""
-        for step in file.todo:
-            engine = self._run.engines.engine_of(step)
-            if self._cache is not None and engine is not None and step.name in results:
-                self._cache.put(file.checksum, step.name, engine.label, results[step.name])
+        if self._cache is not None:
+            for name, data in results.items():
+                self._cache.put(*file.key(name), data)
 
     def _assembled(self, file: _Stepped) -> Reading:
         """The document of the derived results; in a dry run, which derives nothing, an empty one if need be."""
@@ -212,9 +170,9 @@ class EngineFiles:
         if run.request.dry_run and file.todo:
             return with_words(changed, content, _unread(changed, content), (), (), rules, stages)
         derived = {
-            step.name: Derived(step.name, engine, file.results[step.name])
-            for step in extractor_of(changed.family).steps
-            if step.name in file.results and (engine := run.engines.engine_of(step))
+            name: Derived(name, engine, file.results[name])
+            for name, engine in file.engines.items()
+            if name in file.results
         }
         try:
             read = read_document(changed, content, derived, rules, stages)
@@ -242,8 +200,27 @@ def _unread(changed: ChangedFile, content: FileBytes) -> Document:
     )
 
 
-def _read_failure(known: bytes) -> ExtractFailed | None:
-    if not known.startswith(b'{"failed"'):
-        return None
-    failed = json.loads(known)["failed"]
-    return ExtractFailed(failed["message"], failed["hint"])
+def _take_cached(cache: DerivedCache, file: _Stepped) -> None:
+    """Removes the steps whose results are cached, or that have nothing to do, from `todo`; loads partial results.
+
+    Raises: ExtractFailed where the engine could not read these bytes before.
+    """
+    while file.todo:
+        name = file.todo[0].name
+        if file.todo[0].load().is_needed(file.results):
+            known = cache.get(*file.key(name))
+            if known is None:
+                break
+            if known.startswith(b'{"failed"'):
+                raise ExtractFailed(**json.loads(known)["failed"])
+            file.results[name] = known
+        file.todo = file.todo[1:]
+    for step in file.todo:
+        if so_far := cache.get_unfinished(*file.key(step.name)):
+            file.kept[step.name] = so_far
+
+
+def _lost(lost: Lost) -> EngineFailed:
+    if lost.by_limit:
+        return EngineFailed(f"the engine {lost.reason}", "raise indexing.extract_timeout_s, or list it in .kbignore")
+    return EngineFailed(f"the engine's process {lost.reason}", "save the file again, or list it in .kbignore")

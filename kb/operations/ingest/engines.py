@@ -147,12 +147,6 @@ class Engines:
             for name, label in labels.items()
         )
 
-    def label_of(self, name: DerivedName, family: MediaFamily) -> str:
-        """The engine that derives that result, for people: `tesseract 5.3.0`."""
-        step = next(step for step in extractor_of(family).steps if step.name == name)
-        engine = self.engine_of(step)
-        return f"{engine.name} {engine.version}" if engine else name
-
     def _is_current(self, step: Step, label: str) -> bool:
         engine = self.engine_of(step)
         if engine is None:

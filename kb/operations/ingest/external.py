@@ -17,7 +17,7 @@ from kb.domain.ids import content_hash
 from kb.domain.kinds import extension_of, family_of, media_type_of
 from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
-from kb.errors import DiskFull, FileTooLarge, StoreReadOnly, UsageError
+from kb.errors import NO_ROOM, FileTooLarge, StoreReadOnly, UsageError, no_room
 from kb.operations.ingest.engines import ingest_plugins
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
@@ -193,8 +193,6 @@ def _write(file: Path, data: bytes) -> None:
         os.replace(temporary, file)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        from errno import EDQUOT, ENOSPC
-
-        if error.errno in (ENOSPC, EDQUOT):
-            raise DiskFull("the disk is full", f"make room where {file.parent} lies") from error
+        if error.errno in NO_ROOM:
+            raise no_room(file.parent, error.errno, "; the content was not added") from error
         raise StoreReadOnly(f"{file.parent} cannot be written: {error.strerror}", "make it writable") from error

@@ -19,7 +19,7 @@ from kb.domain.documents import SourceFile
 from kb.domain.ids import id_from
 from kb.domain.ingest_events import Finished, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
-from kb.domain.results.ingest import IngestItem, IngestReport, ItemLog, item_json
+from kb.domain.results.ingest import IngestItem, IngestReport, item_json
 from kb.domain.run_handle import RunHandle
 from kb.errors import (
     KbError,
@@ -40,7 +40,7 @@ from kb.operations.opening.clock import now_utc
 from kb.operations.opening.privacy import close_to_others
 from kb.operations.opening.writing import in_memory, writing
 from kb.scan.assets import has_size, restore_asset, unreferenced_assets
-from kb.scan.git import FoundRepository, read_repository, top_of
+from kb.scan.git import read_repository, top_of
 from kb.scan.walk import FailedFile, OutsideLink, SkippedFile, walk
 from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
@@ -75,13 +75,11 @@ def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
         try:
             with sqlite_errors(request.sqlite):
                 _bring_in_step(run, noted_root)
-        except StoreError:
+        except KbError as error:
             report.aborted = True
-            with suppress(StoreError), sqlite_errors(request.sqlite):  # a full disk may not even hold this row
-                _conclude(run, start_ns)
-            raise
-        except KbError:
-            report.aborted = True
+            if isinstance(error, StoreError):
+                with suppress(StoreError), sqlite_errors(request.sqlite):  # a full disk may not even hold this row
+                    _conclude(run, start_ns)
             raise
         else:
             _conclude(run, start_ns)
@@ -253,24 +251,10 @@ def _require_same_root(noted: str, root: Path) -> None:
 def _note_repositories(run: IngestRun) -> None:
     """Updates the stored repositories of all indexed source files; adds a note for one that cannot be read."""
     rows = queries.select_code_places(run.db)
-    if not rows:
-        with transaction(run.db):
-            queries.delete_unused_repositories(run.db)
-        return
-    tops: dict[str, str | None] = {}
-    found: dict[str, FoundRepository] = {}
-    places: list[tuple[str, str | None, str | None]] = []
-    for row in rows:
-        folder = os.path.dirname(row.source_path)
-        if folder not in tops:
-            tops[folder] = top_of(folder)
-        top = tops[folder]
-        if top is not None and top not in found:
-            found[top] = read_repository(top)
-        places.append((row.doc_id, None if top is None else found[top].repository.path, row.repository_path))
+    tops = {folder: top_of(folder) for folder in dict.fromkeys(os.path.dirname(row.source_path) for row in rows)}
+    found = {top: read_repository(top) for top in dict.fromkeys(tops.values()) if top is not None}
     with transaction(run.db):
-        for each in found.values():
-            repository = each.repository
+        for repository, _ in found.values():
             queries.upsert_repository(
                 run.db,
                 path=repository.path,
@@ -279,13 +263,15 @@ def _note_repositories(run: IngestRun) -> None:
                 commit_id=repository.commit,
                 read_at=run.report.started_at,
             )
-        for doc_id, now, before in places:
-            if now != before:
-                queries.update_document_repository(run.db, doc_id=doc_id, repository_path=now)
+        for row in rows:
+            top = tops[os.path.dirname(row.source_path)]
+            path = found[top].repository.path if top is not None else None
+            if path != row.repository_path:
+                queries.update_document_repository(run.db, doc_id=row.doc_id, repository_path=path)
         queries.delete_unused_repositories(run.db)
-    for each in found.values():
-        if each.fault is not None:
-            run.report.notes.append(f"the git repository {each.repository.path} cannot be read: {each.fault}")
+    for repository, fault in found.values():
+        if fault is not None:
+            run.report.notes.append(f"the git repository {repository.path} cannot be read: {fault}")
 
 
 def refresh_common_terms(db: Connection) -> bool:
@@ -302,7 +288,8 @@ def refresh_common_terms(db: Connection) -> bool:
 
 def _record_run(db: Connection, report: IngestReport) -> None:
     """Writes one row of `ingest_runs`; its items are the files that changed or failed."""
-    counts = report.counts
+    counts, keeps_all = report.counts, len(report.items) <= ITEMS_KEPT
+    kept = [item_json(item) for item in report.items if keeps_all or item.error or item.warnings]
     scope = {"root": report.root, "include": report.include, "exclude": report.exclude}
     queries.insert_ingest_run(
         db,
@@ -316,18 +303,12 @@ def _record_run(db: Connection, report: IngestReport) -> None:
         duration_ms=report.duration_ms,
         started_at=report.started_at,
         finished_at=report.finished_at,
-        items_json=_items_json(report.items),
+        items_json=json.dumps(kept, ensure_ascii=False) if kept else None,
         unchanged_count=counts.unchanged,
         moved_count=counts.moved,
         removed_count=counts.removed,
         aborted=int(report.aborted),
     )
-
-
-def _items_json(items: ItemLog) -> str | None:
-    keeps_all = len(items) <= ITEMS_KEPT
-    kept = [item_json(item) for item in items if keeps_all or item.error or item.warnings]
-    return json.dumps(kept, ensure_ascii=False) if kept else None
 
 
 def return_freed_memory() -> None:

@@ -6,12 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TypeAlias
 
 from kb.domain.documents import SourceFile
 from kb.domain.ids import AssetId
-from kb.domain.ingest_events import AssetFinished, AssetStarted, Result
-from kb.domain.results.ingest import IngestItem, IngestReport
+from kb.domain.ingest_events import AssetFinished, AssetStarted
+from kb.domain.results.ingest import IngestItem
+from kb.errors import FileError
 from kb.operations.ingest.read import LeftOut, Reading, copied
 from kb.operations.ingest.run import IngestRun
 from kb.operations.ingest.words import analyse_korean
@@ -20,27 +21,10 @@ from kb.store.artifacts import write_artifacts
 from kb.store.connection import transaction
 from kb.store.documents import KoreanUnits, ReadDocument, chunks_together, put_document, remove_document
 
+Item: TypeAlias = IngestItem | None
+
 # Warnings that the report sums up in one note.
 _TOLD_ONCE = ("no_text", "grammar_missing")
-
-
-class Outcome(NamedTuple):
-    """The outcome of one file: its line in the report, if any, and the rule that leaves it out, if any."""
-
-    result: Result
-    item: IngestItem | None = None
-    chunk_count: int = 0
-    left_out: tuple[str, str] | None = None
-
-    def count_in(self, report: IngestReport) -> None:
-        """Adds the outcome to a run's report."""
-        if self.left_out:
-            report.skip(*self.left_out)
-        if self.item:
-            report.add(self.item)
-        elif not self.left_out:
-            report.counts.add("unchanged")
-        report.counts.chunks_indexed += self.chunk_count
 
 
 def store_batch(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> None:
@@ -60,18 +44,17 @@ def store_batch(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> 
             if not run.report.aborted:
                 store_batch(run, [each])
         return
-    for file, outcome in stored:
+    for file, item in stored:
         run.finished += 1
+        result, chunk_count = (item.kind, item.chunk_count or 0) if item else ("unchanged", 0)
         run.handle.tell(AssetStarted(run.finished, run.total, file.workspace_path, file.media_type))
-        run.handle.tell(
-            AssetFinished(run.finished, run.total, file.workspace_path, outcome.result, outcome.chunk_count)
-        )
+        run.handle.tell(AssetFinished(run.finished, run.total, file.workspace_path, result, chunk_count))
 
 
-def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> list[tuple[SourceFile, Outcome]]:
-    """Stores a batch in one transaction; returns the outcome of each file."""
+def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> list[tuple[SourceFile, Item]]:
+    """Stores a batch in one transaction; returns each file with its line in the report, if any."""
     report = run.report
-    done: list[tuple[SourceFile, Outcome]] = []
+    done: list[tuple[SourceFile, Item]] = []
     moved: dict[str, tuple[int, int, str, str]] = {}
     batch, morphemes, units = _finished(run, batch)
     try:
@@ -84,15 +67,23 @@ def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]])
                 if run.handle.is_canceled():
                     report.aborted = True
                     break
-                outcome = _store(run, file, reading, morphemes, units.get(file.workspace_path, ()))
-                done.append((file, outcome))
-                if outcome.item and outcome.item.moved_from:
-                    moved[outcome.item.moved_from] = run.vanished.pop(outcome.item.moved_from)
+                item = _store(run, file, reading, morphemes, units.get(file.workspace_path, ()))
+                done.append((file, item))
+                if item and item.moved_from:
+                    moved[item.moved_from] = run.vanished.pop(item.moved_from)
     except BaseException:
         run.vanished |= moved
         raise
-    for _, outcome in done:
-        outcome.count_in(report)
+    for (file, item), (_, reading) in zip(done, batch, strict=False):
+        if isinstance(reading, LeftOut):
+            report.skip(reading.reason, file.workspace_path)
+        elif isinstance(reading, ReadDocument):
+            report.counts.chunks_indexed += len(reading.chunks)
+            run.uncut.update(each.note for each in reading.document.warnings if each.kind == "grammar_missing")
+        if item:
+            report.add(item)
+        elif not isinstance(reading, LeftOut):
+            report.counts.add("unchanged")
     return done
 
 
@@ -119,25 +110,28 @@ def _finished(
 
 def _store(
     run: IngestRun, file: SourceFile, reading: Reading, morphemes: Mapping[str, str], units: KoreanUnits
-) -> Outcome:
-    """Stores the reading of one file."""
+) -> Item:
+    """Stores the reading of one file; returns its line in the report, None for a file that stayed as it was."""
+    path, writes = file.workspace_path, not run.request.dry_run
     if isinstance(reading, ReadDocument):
-        item = _store_document(run, reading, morphemes, units)
-        run.uncut.update(each.note for each in reading.document.warnings if each.kind == "grammar_missing")
-        return Outcome(item.kind, item, chunk_count=len(reading.chunks))
-    if isinstance(reading, SourceFile):
-        if not run.request.dry_run:
-            queries.update_document_stat(
-                run.db,
-                workspace_path=reading.workspace_path,
-                byte_len=reading.byte_len,
-                mtime_ns=reading.mtime_ns,
-                source_path=reading.source_path,
-            )
-        return Outcome("unchanged")
+        return _store_document(run, reading, morphemes, units)
+    if isinstance(reading, FileError):
+        return IngestItem("error", path, error=reading, byte_len=file.byte_len)
     if isinstance(reading, LeftOut):
-        return _leave_out(run, file, reading)
-    return Outcome("error", IngestItem("error", file.workspace_path, error=reading, byte_len=file.byte_len))
+        if queries.select_document_at(run.db, workspace_path=path) is None:
+            return None
+        if writes:
+            remove_document(run.db, path)
+        return IngestItem("removed", path)
+    if writes:
+        queries.update_document_stat(
+            run.db,
+            workspace_path=reading.workspace_path,
+            byte_len=reading.byte_len,
+            mtime_ns=reading.mtime_ns,
+            source_path=reading.source_path,
+        )
+    return None
 
 
 def _store_document(run: IngestRun, read: ReadDocument, morphemes: Mapping[str, str], units: KoreanUnits) -> IngestItem:
@@ -161,16 +155,6 @@ def _store_document(run: IngestRun, read: ReadDocument, morphemes: Mapping[str, 
         chunker_version=read.chunks[0].chunker_version if read.chunks else None,
         warnings=tuple(f"{each.kind}: {each.note}" for each in document.warnings if each.kind not in _TOLD_ONCE),
     )
-
-
-def _leave_out(run: IngestRun, file: SourceFile, left_out: LeftOut) -> Outcome:
-    """Counts a file that its content leaves out, and removes its stored document."""
-    path = file.workspace_path
-    if queries.select_document_at(run.db, workspace_path=path) is None:
-        return Outcome("unchanged", left_out=(left_out.reason, path))
-    if not run.request.dry_run:
-        remove_document(run.db, path)
-    return Outcome("removed", IngestItem("removed", path), left_out=(left_out.reason, path))
 
 
 def _moved_from(run: IngestRun, asset: AssetId) -> str | None:
