@@ -61,7 +61,7 @@ SEVERAL_THREADS = """
 import sys
 sys.setswitchinterval(1e-6)
 from threading import Barrier, Thread
-from kb.cli.deferred import defer
+from kb.cli.entry import defer
 defer()
 import inspect
 found, start = [], Barrier(8)
@@ -102,7 +102,7 @@ def test_help_and_version_end_the_call(args: list[str]) -> None:
 
 STAND_INS = """
 import sys
-from kb.cli.deferred import defer
+from kb.cli.entry import defer
 defer()
 from gettext import gettext, ngettext
 from pathlib import Path

@@ -20,7 +20,7 @@ HEAVY = frozenset(
 
 PROBE = """
 import json, sys
-from kb.cli.deferred import defer
+from kb.cli.entry import defer
 defer()
 from kb.cli.main import main
 code = main(sys.argv[1:]) if sys.argv[1:] else 0

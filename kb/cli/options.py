@@ -1,15 +1,18 @@
-"""Options whose help is in the code on one line, as kb's do.
+"""The kinds of options: declared with their help on one line, the numbers, the words of a question, the filters.
 
 click trims a help text with `inspect`, which brings the parser and the disassembler of Python with it, and looks for
-translations. A cold search avoids both (see `kb.cli.deferred`): its options are declared by these functions.
+translations. A cold search avoids both (`kb.cli.entry`): its options are declared by these functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
+
+from kb.domain.filters import OPTIONS, Filter, SearchFilters
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -95,3 +98,41 @@ def _telling(*names: str, help: str, said: Callable[[click.Context], str]) -> Ca
             ctx.exit()
 
     return option(*names, help=help, is_flag=True, expose_value=False, is_eager=True, callback=tell)
+
+
+def _known_media(ctx: click.Context, _: click.Parameter, media: str | None) -> str | None:
+    """The kind of file. Raises: BadParameter for a kind kb does not read, instead of finding nothing."""
+    if media is not None:
+        from kb.domain.kinds import KINDS
+
+        family = media.partition("/")[0]
+        if family not in KINDS.families and family not in (read := ctx.obj.config.plugins.extractors):
+            known = ", ".join((*KINDS.families, *read))
+            raise click.BadParameter(f"{media!r} is no kind of file that kb reads ({known})")
+    return media
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with an option for each filter, which it takes as one `filters: SearchFilters`."""
+
+    @wraps(command)
+    def filtered(*args: object, **options: Any) -> Any:
+        filters = SearchFilters(**{each.field: options.pop(each.field) for each in OPTIONS})
+        return command(*args, filters=filters, **options)
+
+    taking: Callable[..., Any] = filtered
+    for each in reversed(OPTIONS):
+        taking = _filter_option(each)(taking)
+    return taking
+
+
+def _filter_option(taken: Filter) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return option(
+        f"--{taken.name.replace('_', '-')}",
+        taken.field,
+        multiple=taken.many,
+        metavar=taken.metavar or None,
+        type=click.Choice(taken.choices) if taken.choices else None,
+        callback=_known_media if taken.field == "media" else None,
+        help=taken.help,
+    )

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import click
 
 from kb.cli.call import Call, json_option, pass_call
-from kb.cli.filters import filter_options
-from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, option
+from kb.cli.options import Number, QuestionCommand, WholeNumber, filter_options, help_option, option
 from kb.cli.output.answer import show_answer, show_tokens
 from kb.cli.output.printing import print_json
 from kb.cli.output.streams import question_of

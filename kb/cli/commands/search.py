@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from kb.cli.call import Call, json_option, pass_call
-from kb.cli.filters import filter_options
-from kb.cli.options import Number, QuestionCommand, WholeNumber, help_option, option
+from kb.cli.options import Number, QuestionCommand, WholeNumber, filter_options, help_option, option
 from kb.cli.output.hits import show_hits
 from kb.cli.output.printing import print_json
 from kb.cli.output.streams import question_of
