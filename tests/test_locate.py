@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from ingest_fixtures import Workspace
 
 from kb.domain.citations import Box, CaptionCitation, Citation, LineCitation, PageCitation, RegionCitation, TimeCitation
 from kb.domain.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Transcript, TranscriptSegment
-from kb.errors import NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.ocr.recognised_pages import page_ocr_json
 from kb.extract.pdf.pages import PageBlock, PdfPage, PdfText
-from kb.operations.answers.verify import Located, locate
-from kb.operations.opening.base import open_base
 
 LINES = (OcrRegion(Box(0, 0, 100, 10), "first line", 0.9, 0), OcrRegion(Box(0, 20, 100, 10), "둘째 줄", 0.8, 0))
 OCR = OcrText(LINES, 200, 100, "reader", "1")
@@ -67,30 +62,3 @@ def test_a_region_and_a_page_show_the_words_that_were_indexed() -> None:
 def test_what_was_not_derived_is_nowhere() -> None:
     for citation in (PageCitation("a", 1), RegionCitation("a", 0, 0, 1, 1), TimeCitation("a", 0, 1)):
         assert cited_text(citation, b"", {}) is None
-
-
-def located(workspace: Workspace, citation: Citation) -> Located:
-    with open_base(workspace.config) as session:
-        return locate(session, citation)
-
-
-def test_a_changed_file_is_told_and_the_indexed_text_is_shown(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.write("a/notes.md", "# Gateway\n\nIt restarts.\n")
-    workspace.ingest()
-    (hit,) = workspace.search("restarts")
-    found = located(workspace, hit.citation)
-    assert (found.text, found.is_current) == ("# Gateway\n\nIt restarts.", True)
-    assert found.source_path == workspace.root / "a/notes.md"
-    workspace.write("a/notes.md", "# Gateway\n\nGone.\n")
-    changed = located(workspace, hit.citation)
-    assert (changed.text, changed.is_current) == ("# Gateway\n\nIt restarts.", False)
-
-
-@pytest.mark.parametrize("citation", [LineCitation("a/notes.md", 1, 99), LineCitation("a/other.md", 1, 1)])
-def test_no_such_place(citation: Citation, tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path / "workspace")
-    workspace.write("a/notes.md", "# Gateway\n")
-    workspace.ingest()
-    with pytest.raises(NotFound):
-        located(workspace, citation)

@@ -9,14 +9,15 @@ from typing import TextIO
 from kb.domain.answers import Answer, HopTaken
 from kb.domain.citations import Citation
 from kb.domain.filters import OPTIONS, toggled, with_values
+from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.results.viewing import Facets
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit
 from kb.errors import KbError, UsageError
 from kb.operations.answers.open_citation import find_opening, run_opening
 from kb.operations.answers.records import list_sessions, show_session
-from kb.operations.answers.verify import locate
 from kb.operations.ask.ask import ask
+from kb.operations.fetch.fetch import fetch
 from kb.operations.inspect.listing import count_facets
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
@@ -140,10 +141,12 @@ class _Dialogue:
         return self._places[int(number) - 1]
 
     def _read(self, place: Citation) -> None:
-        found = locate(self._session, place)
+        fetched = fetch(self._session, FetchRequest((FetchTarget(place.to_uri()),)))
+        for failure in fetched.failures:
+            raise failure.error
         self.say(clean_line(place.to_uri()))
-        self.say(clean(found.text))
-        if not found.is_current:
+        self.say(clean("\n".join(each.text for each in fetched.places)))
+        if not all(each.is_current for each in fetched.places):
             self.say("The file has changed since it was indexed.")
 
     def _show_conversations(self) -> None:

@@ -18,7 +18,7 @@ from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed,
 from kb.operations.inspect.pictures import Thumbnails
 from kb.operations.opening.base import Base
 from kb.web.guard import Guard, Keys
-from kb.web.routes import answer_routes, document_routes, evaluation_routes, search_routes
+from kb.web.routes import page_routes
 from kb.wire.derive import to_wire
 
 STATIC = Path(__file__).with_name("static")
@@ -29,10 +29,7 @@ def page_app(session: Base, thumbnails: Thumbnails, keys: Keys, port: int, *, ma
     routes = [
         Route("/", _page),
         Mount("/static", StaticFiles(directory=STATIC)),
-        *search_routes(session, keys.csrf, may_write=may_write),
-        *document_routes(session, thumbnails),
-        *answer_routes(session, may_write=may_write),
-        *evaluation_routes(session),
+        *page_routes(session, thumbnails, keys.csrf, may_write=may_write),
     ]
     return Guard(Starlette(routes=routes, exception_handlers={KbError: _error, 404: _no_such_address}), keys, port)
 

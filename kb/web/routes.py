@@ -6,7 +6,7 @@ Parameters are validated as lines of `kb search --bulk`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from queue import SimpleQueue
 from threading import Thread
 
@@ -16,7 +16,9 @@ from starlette.routing import Route
 
 from kb import __version__
 from kb.domain.filters import OPTIONS, SearchFilters
+from kb.domain.results.answers import AnswerCheck
 from kb.domain.results.comparison import ExplainedComparison
+from kb.domain.results.inspection import FolderPage
 from kb.domain.results.measured import EvalRun
 from kb.domain.results.viewing import Facets, NearDocuments, ShownDocument, WebStart
 from kb.domain.run_handle import RunHandle
@@ -31,9 +33,8 @@ from kb.operations.evaluate.golden_sets import suite_file
 from kb.operations.evaluate.impact import impact_now
 from kb.operations.evaluate.runs import compare_runs, list_runs
 from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, outline
-from kb.operations.inspect.listing import count_facets
+from kb.operations.inspect.listing import count_facets, near_documents, vault_map
 from kb.operations.inspect.pictures import Thumbnails
-from kb.operations.inspect.vault_map import near_documents, vault_map
 from kb.operations.inspect.view import kept_file, line_html, note_named, rendered, view_document
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
@@ -72,58 +73,61 @@ _ONE = ("mode", *(each.name for each in OPTIONS if not each.many))
 _MANY = tuple(each.name for each in OPTIONS if each.many)
 
 
-def search_routes(session: Base, csrf: str, *, may_write: bool) -> list[Route]:
-    """The addresses below `/api` for searching."""
+def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: bool) -> list[Route]:
+    """All addresses but those of the page itself. `csrf` goes to the page; answers are stored if it `may_write`."""
 
-    def hits(request: Request) -> Response:
-        return JSONResponse(to_wire(SearchResponse(search(session, _question(request, session.defaults)))))
-
-    def facets(request: Request) -> Response:
-        return JSONResponse(to_wire(Facets.of(count_facets(session, _filters(request, session.defaults)))))
-
-    def start(request: Request) -> Response:
+    def start(request: Request) -> WebStart:
         with session.reading_views() as base:
             stats = corpus_stats(base.db)
         how, root = session.defaults, str(session.config.workspace_root)
-        found = WebStart(
-            __version__, csrf, root, how.mode, how.k, stats.documents, stats.chunks, stats.last_ingest_at, may_write
-        )
-        return JSONResponse(to_wire(found))
+        counts = (stats.documents, stats.chunks, stats.last_ingest_at)
+        return WebStart(__version__, csrf, root, how.mode, how.k, *counts, may_write)
 
-    return [Route("/api/search", hits), Route("/api/facets", facets), Route("/api/start", start)]
-
-
-def document_routes(session: Base, thumbnails: Thumbnails) -> list[Route]:
-    """The addresses of documents and of their files."""
-
-    def document(request: Request) -> Response:
+    def document(request: Request) -> ShownDocument:
         view = view_document(session, _required(request, "at"), request.query_params.get("passage"))
-        return JSONResponse(to_wire(ShownDocument(view, rendered(view), line_html(view))))
+        return ShownDocument(view, rendered(view), line_html(view))
 
-    def documents(request: Request) -> Response:
-        rows = list_documents(session, _filters(request, session.defaults), _DOCUMENTS_LISTED)
-        return JSONResponse([to_wire(row) for row in rows])
+    def folder(request: Request) -> FolderPage:
+        first = request.query_params.get("start", "0")
+        if not first.isdecimal():
+            raise UsageError(f"start: {first!r} is no number", "it counts what is left out first")
+        return list_folder(session, request.query_params.get("path", ""), limit=_FOLDER_PAGE, start=int(first))
 
-    def folder(request: Request) -> Response:
-        start = request.query_params.get("start", "0")
-        if not start.isdecimal():
-            raise UsageError(f"start: {start!r} is no number", "it counts what is left out first")
-        listed = list_folder(session, request.query_params.get("path", ""), limit=_FOLDER_PAGE, start=int(start))
-        return JSONResponse(to_wire(listed))
-
-    def linked(request: Request) -> Response:
-        found = note_named(session, _required(request, "name"), request.query_params.get("from", ""))
-        return JSONResponse(to_wire(found.summary))
-
-    def near(request: Request) -> Response:
+    def near(request: Request) -> NearDocuments:
         path = _required(request)
-        return JSONResponse(to_wire(NearDocuments(path, near_documents(session, path))))
+        return NearDocuments(path, near_documents(session, path))
 
-    def mapped(request: Request) -> Response:
-        return JSONResponse(to_wire(vault_map(session)))
+    def checks(request: Request) -> list[AnswerCheck]:
+        wanted = request.query_params.get("id")
+        return verify(session, wanted, every=wanted is None)
 
-    def symbols(request: Request) -> Response:
-        return JSONResponse([to_wire(each) for each in outline(session, _required(request))])
+    def comparison(request: Request) -> ExplainedComparison:
+        before, after = request.query_params.get("before"), request.query_params.get("after")
+        found = compare_runs(session, before, after, tolerance=_TOLERANCE)
+        return ExplainedComparison(found, verdict_reason(found), found.moved[:_MOST_MOVED])
+
+    wire_objects: Mapping[str, Callable[[Request], object]] = {
+        "/api/start": start,
+        "/api/search": lambda request: SearchResponse(search(session, _question(request, session.defaults))),
+        "/api/facets": lambda request: Facets.of(count_facets(session, _filters(request, session.defaults))),
+        "/api/document": document,
+        "/api/documents": lambda request: list_documents(
+            session, _filters(request, session.defaults), _DOCUMENTS_LISTED
+        ),
+        "/api/folder": folder,
+        "/api/linked": lambda request: (
+            note_named(session, _required(request, "name"), request.query_params.get("from", "")).summary
+        ),
+        "/api/near": near,
+        "/api/map": lambda request: vault_map(session),
+        "/api/outline": lambda request: outline(session, _required(request)),
+        "/api/answers": lambda request: list_answers(session, _ANSWERS_LISTED),
+        "/api/answer": lambda request: find_answer(session, request.query_params.get("id")),
+        "/api/verify": checks,
+        "/api/impact": lambda request: impact_now(session, suite_file(session.config, None)),
+        "/api/runs": lambda request: [EvalRun(row, row.kept_groups) for row in list_runs(session)],
+        "/api/comparison": comparison,
+    }
 
     def thumbnail(request: Request) -> Response:
         drawn = thumbnails.draw(session, _required(request, "at"), request.query_params.get("passage"))
@@ -134,42 +138,26 @@ def document_routes(session: Base, thumbnails: Thumbnails) -> list[Route]:
         shown = _CONTENT_TYPES.get(kept.media_type, "application/octet-stream")
         return FileResponse(kept.path, media_type=shown, headers=_APART)
 
-    return [
-        Route("/api/document", document),
-        Route("/api/documents", documents),
-        Route("/api/folder", folder),
-        Route("/api/linked", linked),
-        Route("/api/near", near),
-        Route("/api/map", mapped),
-        Route("/api/outline", symbols),
-        Route("/thumbnail", thumbnail),
-        Route("/file", file),
-    ]
-
-
-def answer_routes(session: Base, *, may_write: bool) -> list[Route]:
-    """The addresses of answers. Answers are stored if the page `may_write`."""
-
     async def asking(request: Request) -> Response:
         asked = _ask_request(session, await _body(request), keep=may_write)
         return StreamingResponse(_Answering(session, asked).lines(), media_type="application/x-ndjson")
 
-    def answers(request: Request) -> Response:
-        return JSONResponse([to_wire(each) for each in list_answers(session, _ANSWERS_LISTED)])
-
-    def answer(request: Request) -> Response:
-        return JSONResponse(to_wire(find_answer(session, request.query_params.get("id"))))
-
-    def checks(request: Request) -> Response:
-        wanted = request.query_params.get("id")
-        return JSONResponse([to_wire(each) for each in verify(session, wanted, every=wanted is None)])
-
     return [
+        *(Route(address, _as_json(found)) for address, found in wire_objects.items()),
+        Route("/thumbnail", thumbnail),
+        Route("/file", file),
         Route("/api/ask", asking, methods=["POST"]),
-        Route("/api/answers", answers),
-        Route("/api/answer", answer),
-        Route("/api/verify", checks),
     ]
+
+
+def _as_json(find: Callable[[Request], object]) -> Callable[[Request], Response]:
+    """A response with the wire form of what `find` returns, or of each item of a list."""
+
+    def respond(request: Request) -> Response:
+        found = find(request)
+        return JSONResponse([to_wire(each) for each in found] if isinstance(found, list) else to_wire(found))
+
+    return respond
 
 
 async def _body(request: Request) -> object:
@@ -215,28 +203,6 @@ class _Answering:
             self._told.put(to_wire(error))
         finally:
             self._told.put(None)
-
-
-def evaluation_routes(session: Base) -> list[Route]:
-    """The addresses of evaluation runs."""
-
-    def runs(request: Request) -> Response:
-        return JSONResponse([to_wire(EvalRun(row, row.kept_groups)) for row in list_runs(session)])
-
-    def comparison(request: Request) -> Response:
-        before, after = request.query_params.get("before"), request.query_params.get("after")
-        found = compare_runs(session, before, after, tolerance=_TOLERANCE)
-        return JSONResponse(to_wire(ExplainedComparison(found, verdict_reason(found), found.moved[:_MOST_MOVED])))
-
-    def impact(request: Request) -> Response:
-        found = impact_now(session, suite_file(session.config, None))
-        return JSONResponse([to_wire(each) for each in found])
-
-    return [
-        Route("/api/impact", impact),
-        Route("/api/runs", runs),
-        Route("/api/comparison", comparison),
-    ]
 
 
 def _question(request: Request, defaults: SearchDefaults) -> SearchQuery:

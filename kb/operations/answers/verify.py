@@ -7,32 +7,30 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import NamedTuple
 
 from kb.domain.answers import Answer, Claim
 from kb.domain.citations import Citation, LineCitation, cite, cited_lines
-from kb.domain.derived import DERIVED_NAMES
-from kb.domain.ids import content_hash
 from kb.domain.results.answers import AnswerCheck, QuoteCheck, Standing
+from kb.domain.results.viewing import DocumentView
 from kb.domain.text import stored_text
 from kb.errors import FileError, FileVanished, NotFound
-from kb.extract.cited_text import cited_text
 from kb.extract.decode import decode
 from kb.language.occurrences import occurrences, occurs
 from kb.operations.answers.records import all_answers, find_answer
+from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import Base
 from kb.scan.git import commit_at, top_of
 from kb.scan.read import read_bytes
 from kb.store import queries
-from kb.store.artifacts import read_artifact
 from kb.store.connection import Connection
-
-"""`missing`: the file is gone; `unreadable`: its former format fails to parse; `changed`: the words are not in it."""
 
 
 class Found(NamedTuple):
-    """The status of a quotation, and its current place, if any."""
+    """The status of a quotation, and its current place, if any.
+
+    `missing`: the file is gone; `unreadable`: its former format fails to parse; `changed`: the words are not in it.
+    """
 
     standing: Standing
     now_at: Citation | None = None
@@ -90,62 +88,6 @@ def changed_words(old: str, new: str) -> list[tuple[str, str]]:
     ]
 
 
-class Located(NamedTuple):
-    """A cited place. `text` is its text in the file as it was indexed.
-
-    `is_current` says whether the file at `source_path` still has the content that was indexed; `kept_path` is kb's own
-    copy of that content, or the file itself where it is too large to be copied.
-    """
-
-    citation: Citation
-    doc_id: str
-    media_type: str
-    source_path: Path
-    kept_path: Path
-    is_current: bool
-    text: str
-
-
-def locate(session: Base, citation: Citation) -> Located:
-    """The place that `citation` names.
-
-    Raises: NotFound where no such file is indexed, or it has no such place; NotIndexed and its kin.
-    """
-    with session.reading() as base:
-        path = stored_text(citation.path)
-        doc_id = next((row.id for row in queries.find_document_ids(base.db, prefix=path) if row.label == path), None)
-        document = None if doc_id is None else queries.select_document(base.db, doc_id=doc_id)
-    if document is None:
-        raise NotFound(f"no document {citation.path!r}", "kb list docs shows what there is")
-    artifacts = session.config.artifact_dir
-    derived = {name: data for name in DERIVED_NAMES if (data := read_artifact(artifacts, document.doc_id, name))}
-    source_path, kept_path = Path(document.source_path), Path(document.storage_path)
-    kept = _content(kept_path)
-    is_kept = kept is not None and content_hash(kept) == document.checksum
-    text = cited_text(citation, kept if kept is not None and is_kept else b"", derived)
-    if text is None:
-        raise NotFound(
-            f"{citation.to_uri()} names no place in that file as it was indexed", "kb inspect doc shows its places"
-        )
-    current = _content(source_path)
-    return Located(
-        citation=citation,
-        doc_id=document.doc_id,
-        media_type=document.media_type,
-        source_path=source_path,
-        kept_path=kept_path,
-        is_current=current is not None and content_hash(current) == document.checksum,
-        text=text,
-    )
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
-
-
 def verify(session: Base, typed: str | None, *, every: bool) -> list[AnswerCheck]:
     """The checks of one answer, named by its id or the start of one (None: the last), or of `every` answer.
 
@@ -199,11 +141,8 @@ class _Checking:
         if (lines := cited_lines(cited)) is not None:
             text = self._text(sources.get(cited.path, cited.path))
             return None if isinstance(text, FileError) else nearest_text(quote, text, lines.start)
-        try:
-            place = locate(self._session, cited)
-        except NotFound:
-            return None
-        return nearest_text(quote, place.text, 1) if place.is_current else None
+        view = self._view(cited)
+        return None if view is None or not view.is_current else nearest_text(quote, view.place_text or "", 1)
 
     def _other_commits(self, path: str, answer: Answer) -> tuple[str, str] | tuple[()]:
         """The indexed and the current commit of the file's repository, where they differ."""
@@ -221,15 +160,19 @@ class _Checking:
 
     def _in_media(self, quote: str, cited: Citation) -> Found:
         """The status on a page, in a region or at a time, by the derived text while the file is unchanged."""
+        view = self._view(cited)
+        if view is None or not os.path.exists(view.document.source_path):
+            return Found("missing")
+        holds = view.is_current and occurs(quote, view.place_text or "", "words")
+        return Found("stands", cited) if holds else Found("changed")
+
+    def _view(self, cited: Citation) -> DocumentView | None:
+        """A page, region or stretch of time with its derived text; None where no document has that place."""
         try:
-            place = locate(self._session, cited)
+            view = view_document(self._session, cited.to_uri())
         except NotFound:
-            return Found("missing")
-        if not place.source_path.exists():
-            return Found("missing")
-        if not place.is_current:
-            return Found("changed")
-        return Found("stands", cited) if occurs(quote, place.text, "words") else Found("changed")
+            return None
+        return None if view.place_text is None else view
 
     def _elsewhere(self, quote: str, cited: Citation) -> Citation | None:
         """Where the quotation is in another file, or in another place of a page, picture or recording."""

@@ -99,8 +99,20 @@ def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[P
 def document_at(db: Connection, root: Path, typed: str) -> DocumentDetail | None:
     """The document of exactly that path, which may be absolute if it begins with the workspace's root."""
     below = os.path.relpath(os.path.normpath(typed), root) if os.path.isabs(typed) else os.path.normpath(typed)
-    found = queries.select_document_at(db, workspace_path=to_posix(below))
+    return _stored_at(db, to_posix(below))
+
+
+def _stored_at(db: Connection, path: str) -> DocumentDetail | None:
+    found = queries.select_document_at(db, workspace_path=path)
     return None if found is None else queries.select_document(db, doc_id=found.doc_id)
+
+
+def require_document(db: Connection, path: str) -> DocumentDetail:
+    """The document at a path below the workspace root, as stored or percent-encoded. Raises: NotFound."""
+    for spelled in dict.fromkeys((stored_text(path), stored_text(unquote(path)))):
+        if (found := _stored_at(db, spelled)) is not None:
+            return found
+    raise NotFound(f"no document {path!r}", "kb list docs shows what is indexed; kb ingest reads what is new")
 
 
 def _is_bare(target: FetchTarget) -> bool:

@@ -23,7 +23,7 @@ from kb.domain.results.symbols import SymbolDetail, SymbolInspection
 from kb.domain.text import stored_text, to_posix
 from kb.errors import InvalidId, NotFound
 from kb.language.names import dotted
-from kb.operations.fetch.places import definitions
+from kb.operations.fetch.places import definitions, require_document
 from kb.operations.opening.base import Base
 from kb.operations.opening.typed_path import path_below
 from kb.retrieve.filters import eligible_documents
@@ -146,10 +146,7 @@ def list_symbols(session: Base, filters: SearchFilters, limit: int | None) -> li
 def outline(session: Base, path: str) -> list[SymbolDetail]:
     """The definitions in the document at that path, by line. Raises: NotFound."""
     with session.reading() as base:
-        document = queries.select_document_at(base.db, workspace_path=stored_text(path))
-        if document is None:
-            raise NotFound(f"no document {path!r}", "kb list docs shows what is indexed")
-        return definitions(base.db, doc_ids_json=json.dumps([document.doc_id]))
+        return definitions(base.db, doc_ids_json=json.dumps([require_document(base.db, path).doc_id]))
 
 
 def inspect_symbol(session: Base, typed: str) -> SymbolInspection:

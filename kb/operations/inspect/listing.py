@@ -1,4 +1,4 @@
-"""Lists and counts of documents, folders, tags and definitions, completions of typed text, the state of the index."""
+"""Lists, counts and the map of what is indexed, completions of typed text, the state of the index."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from kb.domain.filters import FILTERS, SearchFilters, with_values
 from kb.domain.results.ingest import IngestReport, item_json
 from kb.domain.results.inspection import FileProblem, LastIngest
 from kb.domain.results.listing import BaseStatus, Listed, ListedKind, Listing
-from kb.domain.results.viewing import FacetCount
+from kb.domain.results.viewing import FacetCount, NearDocument, VaultMap
 from kb.domain.symbols import shown_name
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError
 from kb.operations.fetch.fetch import corpus_revision
-from kb.operations.fetch.places import definitions
+from kb.operations.fetch.places import definitions, require_document
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.opening.base import Base
 from kb.operations.opening.paging import read_cursor, write_cursor
 from kb.retrieve.filters import eligible_documents, stored_values
 from kb.store import queries
 from kb.store.connection import Connection
+from kb.store.mirror import load_vector_functions, mirrored
 
 MOST_LISTED = 200
 
@@ -203,3 +204,45 @@ def _problems(items: Iterable[Mapping[str, Any]]) -> tuple[FileProblem, ...]:
             said = f"{kind.replace('_', ' ')}: {note}" if note else kind.replace("_", " ")
             found.append(FileProblem(item["doc_path"], said, None, is_error=False))
     return tuple(sorted(found, key=lambda each: not each.is_error))
+
+
+# The most entries of a list to show.
+_MOST_MAPPED = 500
+
+# A document is compared by its first passages: each is a scan of all vectors.
+_PASSAGES, _NEIGHBOURS, _NEAR = 4, 40, 8
+_NEIGHBOURS_OF_HIDDEN = 400  # of which hidden ones are dropped
+
+
+def vault_map(session: Base) -> VaultMap:
+    """The current map."""
+    with session.reading() as base, base.snapshot():
+        return VaultMap(
+            queries.count_by_month(base.db),
+            queries.list_copies(base.db, row_limit=_MOST_MAPPED),
+            queries.list_unlinked(base.db, row_limit=_MOST_MAPPED),
+            queries.count_slot_chunks(base.db),
+            queries.list_unembedded(base.db, row_limit=_MOST_MAPPED),
+        )
+
+
+def near_documents(session: Base, path: str) -> list[NearDocument]:
+    """The documents nearest to the one at `path` by meaning, the nearest first; none where nothing is embedded.
+
+    Raises: NotFound.
+    """
+    with session.reading() as base:
+        doc_id = require_document(base.db, path).doc_id
+        if mirrored(base.db) is None:
+            return []
+        load_vector_functions(base.db)
+        nearest: dict[str, NearDocument] = {}
+        looked_at = _NEIGHBOURS_OF_HIDDEN if base.hides else _NEIGHBOURS
+        with base.snapshot():
+            for vector in queries.select_document_vectors(base.db, doc_id=doc_id, row_limit=_PASSAGES):
+                near = queries.select_near_documents(base.db, embedding=vector.embedding, k=looked_at, doc_id=doc_id)
+                for each in near:
+                    known = nearest.get(each.doc_id)
+                    if known is None or each.distance < known.distance:
+                        nearest[each.doc_id] = each
+    return sorted(nearest.values(), key=lambda each: (each.distance, each.workspace_path))[:_NEAR]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path, PurePosixPath
-from urllib.parse import unquote
+from pathlib import Path
+from posixpath import dirname, join, normpath
 
 from kb.domain.citations import Citation, cite, parse_citation
 from kb.domain.derived import DERIVED_NAMES, Transcript, TranscriptSegment
@@ -15,11 +15,10 @@ from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.decode import decode
-from kb.operations.fetch.places import indexed_content
+from kb.operations.fetch.places import indexed_content, require_document
 from kb.operations.opening.base import Base
 from kb.store import queries
 from kb.store.artifacts import read_artifact
-from kb.store.connection import Connection
 
 _HINT = "kb list docs shows what is indexed; kb ingest reads what is new"
 
@@ -65,15 +64,12 @@ def note_named(session: Base, name: str, linked_from: str) -> DocumentDetail:
     if not wanted:
         return _document(session, linked_from)
     with session.reading() as base:
-        folder = PurePosixPath(stored_text(linked_from)).parent
-        beside = _joined(folder, wanted)
+        beside = normpath(join(dirname(stored_text(linked_from)), wanted))  # above the root, it names no document
         for spelled in dict.fromkeys((beside, wanted.removeprefix("./"))):
-            if spelled is None:
-                continue
             found = queries.find_notes_named(base.db, name=spelled)
             if found:
                 exact = [each for each in found if each.workspace_path in (spelled, f"{spelled}.md")]
-                return _row(base.db, (exact or found)[0].doc_id)
+                return require_document(base.db, (exact or found)[0].workspace_path)
     raise NotFound(f"no indexed document is called {name!r}", _HINT)
 
 
@@ -97,19 +93,6 @@ def _place_of(session: Base, document: DocumentDetail, chunk_id: str) -> Citatio
     return cite(document.workspace_path, json.loads(chunk.source_spans_json), chunk.section_label)
 
 
-def _joined(folder: PurePosixPath, name: str) -> str | None:
-    """`name` relative to `folder`, with `..` resolved; None where it leads out of the root."""
-    parts: list[str] = []
-    for part in (*folder.parts, *name.split("/")):
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
-
-
 def _named(session: Base, typed: str) -> tuple[DocumentDetail, Citation | None]:
     """The document of a path, which may contain a `#`; else that of a citation, and the citation."""
     try:
@@ -126,17 +109,7 @@ def _named(session: Base, typed: str) -> tuple[DocumentDetail, Citation | None]:
 
 def _document(session: Base, path: str) -> DocumentDetail:
     with session.reading() as base:
-        for spelled in dict.fromkeys((stored_text(path), stored_text(unquote(path)))):
-            if (found := queries.select_document_at(base.db, workspace_path=spelled)) is not None:
-                return _row(base.db, found.doc_id)
-        raise NotFound(f"no document {path!r}", _HINT)
-
-
-def _row(db: Connection, doc_id: str) -> DocumentDetail:
-    document = queries.select_document(db, doc_id=doc_id)
-    if document is None:
-        raise NotFound("the document is not there any more", "another kb changed it just now; try again")
-    return document
+        return require_document(base.db, path)
 
 
 def rendered(view: DocumentView) -> str | None:
