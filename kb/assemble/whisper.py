@@ -50,8 +50,11 @@ def assemble_whisper(parts: list[Path], tokenizer: Path, directory: Path) -> Non
         tokens = _tokens(json.loads(tokenizer.read_bytes()))
         with (directory / GGML_FILE).open("wb") as target:
             _write_header(target, tensors)
-            _write_filters(target)
-            _write_tokens(target, tokens)
+            filters = mel_filters()
+            target.write(struct.pack("<2i", *filters.shape) + filters.tobytes())
+            target.write(struct.pack("<i", len(tokens)))
+            for token in tokens:
+                target.write(struct.pack("<i", len(token)) + token)
             for name, tensor in _renamed(tensors):
                 _write_tensor(target, name, tensor)
     except (struct.error, KeyError, ValueError, IndexError) as error:
@@ -191,18 +194,6 @@ def _write_header(target: IO[bytes], tensors: Mapping[str, Tensor]) -> None:
     audio = (audio_context, width, heads, _layers(tensors, "encoder"))
     text = (text_context, width, heads, _layers(tensors, "decoder"))
     target.write(struct.pack("<12i", _GGML_MAGIC, vocabulary, *audio, *text, _MEL_BANDS, _HALF))
-
-
-def _write_filters(target: IO[bytes]) -> None:
-    filters = mel_filters()
-    target.write(struct.pack("<2i", *filters.shape))
-    target.write(filters.tobytes())
-
-
-def _write_tokens(target: IO[bytes], tokens: list[bytes]) -> None:
-    target.write(struct.pack("<i", len(tokens)))
-    for token in tokens:
-        target.write(struct.pack("<i", len(token)) + token)
 
 
 def _write_tensor(target: IO[bytes], name: str, tensor: Tensor) -> None:

@@ -62,17 +62,8 @@ _SHOWN_PROBLEMS = 5
 _HINT = 'a question looks like: {id: q1, query: "언제 고치나?", expected: ["notes/a.md#L3-L9"]}'
 
 _SET_KEYS = ("suite", "questions")
-_QUESTION_KEYS = (
-    "id",
-    "query",
-    "lang",
-    "category",
-    "answerable",
-    "expected",
-    "expected_doc_ids",
-    "expected_chunk_ids",
-    "must_contain",
-    "forbidden",
+_QUESTION_KEYS = tuple(
+    "id query lang category answerable expected expected_doc_ids expected_chunk_ids must_contain forbidden".split()
 )
 _EXPECTED_KEYS = ("path", "lines", "grade")
 _LINE_FRAGMENT = re.compile(r"#L\d+(-L\d+)?$")
@@ -88,10 +79,7 @@ class Problem(Exception):
 
 
 def read_golden(file: Path) -> GoldenSet:
-    """The golden set in `file`.
-
-    Raises: GoldenInvalid naming every fault with its line.
-    """
+    """The golden set in `file`. Raises: GoldenInvalid naming every fault with its line."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -101,10 +89,7 @@ def read_golden(file: Path) -> GoldenSet:
 
 
 def parse_golden(text: str, file: Path) -> GoldenSet:
-    """The golden set that `text` spells.
-
-    Raises: GoldenInvalid naming every fault with its line.
-    """
+    """The golden set that `text` spells. Raises: GoldenInvalid naming every fault with its line."""
     loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
     try:
         root = yaml.compose(text, Loader=loader)
@@ -213,7 +198,16 @@ def _question(node: yaml.Node) -> Question:
 def _expectation(node: yaml.Node) -> Expectation:
     """`path`, `path#L3-L9`, or a mapping of path, lines and grade."""
     if isinstance(node, yaml.ScalarNode):
-        return _cited(_text(node), _line(node))
+        text, line = _text(node), _line(node)
+        if not _LINE_FRAGMENT.search(text):
+            return Expectation(1, line, path=text)
+        try:
+            citation = parse_citation(text)
+        except InvalidCitation as error:
+            raise Problem(line, error.message) from error
+        if not isinstance(citation, LineCitation):
+            raise Problem(line, f"{text} is not a range of lines")
+        return Expectation(1, line, path=citation.path, lines=(citation.start, citation.end))
     keys = _mapping(node, _EXPECTED_KEYS)
     if "path" not in keys:
         raise Problem(_line(node), "an expectation without 'path'")
@@ -247,19 +241,6 @@ def _lines(node: yaml.Node) -> tuple[int, int]:
     if not 1 <= start <= end:
         raise Problem(_line(node), f"lines {start}-{end} cannot be: they count from 1, the first before the last")
     return start, end
-
-
-def _cited(text: str, line: int) -> Expectation:
-    """What `path` or `path#L3-L9` expects."""
-    if not _LINE_FRAGMENT.search(text):
-        return Expectation(1, line, path=text)
-    try:
-        citation = parse_citation(text)
-    except InvalidCitation as error:
-        raise Problem(line, error.message) from error
-    if not isinstance(citation, LineCitation):
-        raise Problem(line, f"{text} is not a range of lines")
-    return Expectation(1, line, path=citation.path, lines=(citation.start, citation.end))
 
 
 def _mapping(node: yaml.Node | None, known: Sequence[str]) -> dict[str, yaml.Node]:

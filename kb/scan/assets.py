@@ -15,10 +15,9 @@ from typing import Literal, NamedTuple
 
 from kb.domain.ids import AssetId, content_hash
 from kb.errors import NO_ROOM, StoreError, StoreReadOnly, no_room
-from kb.private import make_private_folder
+from kb.private import make_private_folder, replace_file
 
 _SHARD_CHARS = 2
-_TEMPORARY = ".tmp"
 
 
 class AssetStorage(NamedTuple):
@@ -33,8 +32,7 @@ def store_asset(
 ) -> AssetStorage:
     """Stores `data` below `asset_dir`; above the threshold, refers to `source_path` instead. Returns the place.
 
-    The copy appears whole or not at all, also when the process dies (written aside, then renamed). An existing copy of
-    the right size stays.
+    The copy appears whole or not at all, also when the process dies. An existing copy of the right size stays.
 
     Raises: DiskFull, StoreReadOnly; StoreError for any other failure to write.
     """
@@ -43,9 +41,16 @@ def store_asset(
     path = asset_path(asset_dir, asset_id)
     try:
         if not has_size(path, len(data)):
-            _write_aside_and_rename(path, data)
+            make_private_folder(path.parent)
+            replace_file(path, data)
     except OSError as error:
-        raise _write_error(path, error) from error
+        if error.errno in NO_ROOM:
+            raise no_room(path, error.errno, " and run `kb ingest` again: it goes on where it stopped") from error
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            hint = "make the data directory writable, or set storage.data_dir"
+            raise StoreReadOnly(f"cannot write {path}", hint) from error
+        hint = "check the disk that holds storage.data_dir"
+        raise StoreError(f"cannot write {path}: {error.strerror}", hint) from error
     return AssetStorage("copied", str(path))
 
 
@@ -57,7 +62,8 @@ def restore_asset(storage_path: str, checksum: str, source_path: str, asset_dir:
     with contextlib.suppress(OSError):
         data = Path(source_path).read_bytes()
         if content_hash(data) == checksum:
-            _write_aside_and_rename(path, data)
+            make_private_folder(path.parent)
+            replace_file(path, data)
 
 
 def unreferenced_assets(asset_dir: Path, referenced: AbstractSet[str]) -> Iterator[Path]:
@@ -80,36 +86,3 @@ def has_size(path: Path | str, byte_len: int) -> bool:
         return os.stat(path).st_size == byte_len
     except FileNotFoundError:
         return False
-
-
-def _write_aside_and_rename(path: Path, data: bytes) -> None:
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}{_TEMPORARY}")
-    try:
-        with open(_created(temporary), "wb", buffering=0) as file:
-            written = 0
-            while written < len(data):
-                written += file.write(memoryview(data)[written:])
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):  # `unreferenced_assets` finds the leftover
-            os.unlink(temporary)
-        raise
-
-
-def _created(path: str) -> int:
-    """Creates a file for writing, and its folder if needed."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        make_private_folder(Path(path).parent)
-        return os.open(path, flags, 0o600)
-
-
-def _write_error(path: Path, error: OSError) -> StoreError:
-    if error.errno in NO_ROOM:
-        return no_room(path, error.errno, " and run `kb ingest` again: it goes on where it stopped")
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return StoreReadOnly(f"cannot write {path}", "make the data directory writable, or set storage.data_dir")
-    return StoreError(f"cannot write {path}: {error.strerror}", "check the disk that holds storage.data_dir")

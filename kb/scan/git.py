@@ -59,31 +59,23 @@ def commit_at(top: str) -> str | None:
 
 
 def _folders(top: str) -> tuple[str, str]:
-    """The checkout's own git folder, and the one where its branches and configuration are."""
-    git_dir = _git_dir(top)
-    return git_dir, _common_dir(git_dir)
+    """The checkout's own git folder, and the one with the branches and configuration: the repository's for a worktree.
 
-
-def _git_dir(top: str) -> str:
-    path = os.path.join(top, ".git")
-    if os.path.isdir(path):
-        return path
-    key, _, named = _read(path).partition(":")
-    if key != "gitdir" or not named.strip():
-        raise ValueError(".git is a file that names no folder")
-    git_dir = os.path.normpath(os.path.join(top, named.strip()))
+    Raises: OSError, ValueError.
+    """
+    git_dir = os.path.join(top, ".git")
     if not os.path.isdir(git_dir):
-        raise ValueError(f".git names {git_dir}, which is not there")
-    return git_dir
-
-
-def _common_dir(git_dir: str) -> str:
-    """The folder of branches and configuration: the repository's for a worktree, else `git_dir` itself."""
+        key, _, named = _read(git_dir).partition(":")
+        if key != "gitdir" or not named.strip():
+            raise ValueError(".git is a file that names no folder")
+        git_dir = os.path.normpath(os.path.join(top, named.strip()))
+        if not os.path.isdir(git_dir):
+            raise ValueError(f".git names {git_dir}, which is not there")
     try:
         named = _read(os.path.join(git_dir, "commondir")).strip()
     except FileNotFoundError:
-        return git_dir
-    return os.path.normpath(os.path.join(git_dir, named))
+        return git_dir, git_dir
+    return git_dir, os.path.normpath(os.path.join(git_dir, named))
 
 
 def _head(git_dir: str, common: str) -> tuple[str | None, str | None]:

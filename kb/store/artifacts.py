@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,7 +11,7 @@ from typing import NamedTuple
 
 from kb.domain.derived import DERIVED_NAMES, Derived, DerivedName
 from kb.errors import NO_ROOM, StoreReadOnly, no_room
-from kb.private import make_private_folder
+from kb.private import make_private_folder, replace_file
 
 
 class ArtifactFile(NamedTuple):
@@ -24,18 +23,13 @@ class ArtifactFile(NamedTuple):
 
 
 def write_artifacts(artifact_dir: Path, doc_id: str, derived: Sequence[Derived]) -> None:
-    """Writes each result aside and renames it, so that it is there whole or not at all.
-
-    Raises: DiskFull, StoreReadOnly.
-    """
+    """Writes each result, whole or not at all. Raises: DiskFull, StoreReadOnly."""
     folder = artifact_dir / doc_id
     try:
         if derived:
             make_private_folder(folder)
         for each in derived:
-            temporary = folder / f".{each.name}.{os.getpid()}.tmp"
-            temporary.write_bytes(each.data)
-            os.replace(temporary, folder / f"{each.name}.json")
+            replace_file(folder / f"{each.name}.json", each.data)
     except OSError as error:
         if error.errno in NO_ROOM:
             raise no_room(folder, error.errno, " and run `kb ingest` again: it goes on where it stopped") from error

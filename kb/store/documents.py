@@ -70,7 +70,6 @@ class ReadDocument:
     """A file's document with all that is stored of it, but for the morphemes of its Korean texts.
 
     `file` has the size and the time at which its bytes were read; `stored` is the document that was at its path.
-    `storage` is how and where its bytes are kept; until they are, `data` has them.
     """
 
     file: SourceFile
@@ -80,11 +79,21 @@ class ReadDocument:
     indexed: IndexedWords
     derived: tuple[Derived, ...]
     checksum: str
-    storage: tuple[str, str] | None
     data: bytes
     pipeline_version: str
     created_at: str
     updated_at: str
+
+
+class Prepared(NamedTuple):
+    """What a document needs before its transaction. `storage`: how and where its bytes are kept.
+
+    `morphemes` are those of the Korean texts of its batch, with a space between; `units` the document's own.
+    """
+
+    morphemes: Mapping[str, str]
+    units: KoreanUnits
+    storage: tuple[str, str]
 
 
 @contextmanager
@@ -98,8 +107,7 @@ def chunks_together(db: apsw.Connection) -> Iterator[None]:
 def put_document(
     db: apsw.Connection,
     read: ReadDocument,
-    morphemes: Mapping[str, str],
-    units: KoreanUnits,
+    prepared: Prepared,
     *,
     old: queries.StoredDocument | None,
     old_path: str,
@@ -107,11 +115,10 @@ def put_document(
 ) -> None:
     """Stores a document in place of `old`, which is at `old_path`: its own path, or that of a file that moved.
 
-    `morphemes` are those of the Korean texts, with a space between. Inside `chunks_together`.
+    Inside `chunks_together`.
     """
     document, file, indexed = read.document, read.file, read.indexed
-    assert read.storage is not None
-    storage_kind, storage_path = read.storage
+    morphemes, units, (storage_kind, storage_path) = prepared
     if old is not None:
         _remove(db, old_path)
     queries.insert_asset(

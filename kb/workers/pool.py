@@ -8,7 +8,6 @@ parsing may take very long. A function that crashes, hangs or takes too much mem
 
 from __future__ import annotations
 
-import functools
 import os
 import pickle
 import signal
@@ -16,8 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass
-from io import BytesIO
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -157,7 +155,7 @@ class WorkerPool(Generic[Key]):
 
     def submit(self, key: Key, function: Callable[..., object], *arguments: object) -> None:
         """Hands `function(tell, *arguments)` to a process; there must be room. It is named by its module."""
-        self._hand_over(_Task(key, _pickled((function, arguments, self._limits.quiet_wall_s))))
+        self._hand_over(_Task(key, pickle.dumps((function, arguments, self._limits.quiet_wall_s))))
 
     def replies(self, timeout_s: float) -> Iterator[tuple[Key, Told | Done | Lost]]:
         """The messages of the processes; waits up to `timeout_s` for the first."""
@@ -254,15 +252,15 @@ def main() -> None:
     _limit_memory(int(sys.argv[4]))
     idle_s, scratch = float(sys.argv[5]), Path(sys.argv[6])
     own_scratch(scratch)
-    pipes = serve_parent(before_end=lambda: remove_scratch(scratch))
+    inbox, outbox = serve_parent(before_end=lambda: remove_scratch(scratch))
     with kept_private(), suppress(EOFError, BrokenPipeError):
-        while pipes.inbox.poll(idle_s or None):
-            function, arguments, quiet_wall_s = pickle.loads(pipes.inbox.recv_bytes())
+        while inbox.poll(idle_s or None):
+            function, arguments, quiet_wall_s = pickle.loads(inbox.recv_bytes())
             until_given_up_s = quiet_wall_s + _ORPHAN_GRACE_S if quiet_wall_s else 0
 
             def tell(value: object, alarm_s: int = until_given_up_s) -> None:
                 signal.alarm(alarm_s)
-                pipes.outbox.send_bytes(pickle.dumps(Told(value)))
+                outbox.send_bytes(pickle.dumps(Told(value)))
 
             signal.alarm(until_given_up_s)
             try:
@@ -270,7 +268,7 @@ def main() -> None:
             except Suspect as suspect:
                 reply = Done(suspect.value, is_sound=False)
             signal.alarm(0)
-            pipes.outbox.send_bytes(_pickled(reply))
+            outbox.send_bytes(pickle.dumps(reply))
     remove_scratch(scratch)
 
 
@@ -285,29 +283,3 @@ def _limit_memory(limit_bytes: int) -> None:
     if hard == resource.RLIM_INFINITY or hard > limit_bytes:
         resource.setrlimit(resource.RLIMIT_DATA, (limit_bytes, hard))
     os.nice(5)  # a search meanwhile goes first
-
-
-def _pickled(message: object) -> bytes:
-    """A message for `pickle.loads`, which reads it in a third of the time of `pickle.dumps` output."""
-    written = BytesIO()
-    _FieldPickler(written, pickle.HIGHEST_PROTOCOL).dump(message)
-    return written.getvalue()
-
-
-class _FieldPickler(pickle.Pickler):
-    """Writes frozen dataclasses as a call of their class: pickle by itself sets their fields one by one."""
-
-    def reducer_override(self, each: Any) -> Any:
-        """The class and its fields; NotImplemented for anything else."""
-        kind: Any = type(each)
-        names = _field_names(kind)
-        return NotImplemented if names is None else (kind, tuple([getattr(each, name) for name in names]))
-
-
-@functools.lru_cache
-def _field_names(kind: Any) -> tuple[str, ...] | None:
-    """The fields of a frozen dataclass in the order its class takes them; None for other classes."""
-    is_plain = is_dataclass(kind) and all(each.init for each in fields(kind))
-    if not is_plain or not getattr(kind, "__dataclass_params__").frozen:  # noqa: B009 - typing does not know it
-        return None
-    return tuple(each.name for each in fields(kind))

@@ -22,7 +22,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
 
 # Temporary folders of workers begin with it; tesseract writes its pictures and tables into them.
 PREFIX = "kb-ocr-"
@@ -65,13 +64,6 @@ class Spawned:
         return f"was ended by signal {-code}"
 
 
-class ParentPipes(NamedTuple):
-    """The other ends, in the process that was started."""
-
-    inbox: Connection
-    outbox: Connection
-
-
 def spawn(start: str, *arguments: str) -> Spawned:
     """Runs the Python statements `start`, which call `serve_parent`, with `arguments` behind their own."""
     work_read, work_write = os.pipe()
@@ -92,12 +84,12 @@ def spawn(start: str, *arguments: str) -> Spawned:
     return Spawned(process, Connection(work_write, readable=False), Connection(reply_read, writable=False), life)
 
 
-def serve_parent(before_end: Callable[[], None] = lambda: None) -> ParentPipes:
-    """The pipes of a process that `spawn` started. The process ends with its parent, after `before_end`."""
+def serve_parent(before_end: Callable[[], None] = lambda: None) -> tuple[Connection, Connection]:
+    """The inbox and outbox of a process that `spawn` started. It ends with its parent, after `before_end`."""
     life = int(sys.argv[3])
     threading.Thread(target=_end_with_parent, args=(life, before_end), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
-    return ParentPipes(Connection(int(sys.argv[1])), Connection(int(sys.argv[2])))
+    return Connection(int(sys.argv[1])), Connection(int(sys.argv[2]))
 
 
 def _end_with_parent(life: int, before_end: Callable[[], None]) -> None:

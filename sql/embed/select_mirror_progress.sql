@@ -10,30 +10,17 @@
 -- column tombstones INTEGER  vectors of chunks that are gone, still to be removed
 SELECT
   (SELECT count(*) FROM chunks WHERE symbol_text IS NULL) AS chunks,
-  (
-    SELECT count(*) FROM embedding_records AS r
-    WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
-      AND r.status = 'committed'
-  ) AS committed,
-  (
-    SELECT count(*) FROM embedding_records AS r
-    WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
-      AND r.status = 'committed' AND r.passage_version = :passage_version
-  ) AS current,
-  (
-    SELECT count(*) FROM embedding_records AS r
-    WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
-      AND r.status = 'pending'
-  ) AS pending,
-  (SELECT count(*) FROM chunk_tokens AS k WHERE k.model_id = s.model_id) AS kept,
-  (
-    SELECT count(*)
-    FROM embedding_records AS r
-    JOIN chunk_tokens AS k ON k.chunk_rowid = r.chunk_rowid AND k.model_id = r.model_id
-    WHERE r.model_id = s.model_id AND r.model_version = s.model_version AND r.dimensions = s.dimensions
-      AND r.status = 'committed'
+  count(*) FILTER (WHERE r.status = 'committed') AS committed,
+  count(*) FILTER (WHERE r.status = 'committed' AND r.passage_version = :passage_version) AS current,
+  count(*) FILTER (WHERE r.status = 'pending') AS pending,
+  (SELECT count(*) FROM chunk_tokens AS t WHERE t.model_id = s.model_id) AS kept,
+  count(*) FILTER (
+    WHERE r.status = 'committed'
       AND k.components = s.dimensions AND length(k.tokens) = k.count * (k.components / 2 + 2)
   ) AS whole,
   (SELECT count(*) FROM vector_tombstones AS t WHERE t.lance_table = s.lance_table) AS tombstones
 FROM embedding_slots AS s
-WHERE s.slot = 'primary';
+LEFT JOIN embedding_records AS r USING (model_id, model_version, dimensions)
+LEFT JOIN chunk_tokens AS k ON k.chunk_rowid = r.chunk_rowid AND k.model_id = r.model_id
+WHERE s.slot = 'primary'
+GROUP BY s.slot;

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from kb.domain.results.upkeep import SetupReport
 from kb.errors import ConfigError, StoreReadOnly
 from kb.operations.opening.privacy import close_to_others, private_places
 from kb.operations.opening.writing import writing
-from kb.private import make_folder_for_user, require_writable
+from kb.private import make_folder_for_user, make_private_folder, replace_file, require_writable
 from kb.store.schema_version import latest_version
 
 _CONFIG_HEADER = """\
@@ -50,8 +50,8 @@ def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
     close_to_others(private_places(config))
     created = {
         "config": _write_config(config, config_path, force),
-        "data_dir": _make_dir(config.data_dir),
-        "root": _make_workspace(config.workspace_root),
+        "data_dir": _make_dir(config.data_dir, make_private_folder),
+        "root": _make_dir(config.workspace_root, make_folder_for_user),  # the notes are the user's
         "sqlite": not config.sqlite.exists(),
     }
     with writing(config.sqlite, create=True):
@@ -62,36 +62,20 @@ def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
 def _write_config(config: Config, path: Path, force: bool) -> bool:
     if path.exists() and not force:
         return False
-    _make_dir(path.parent)
-    temporary = path.with_name(path.name + ".tmp")
+    _make_dir(path.parent, make_private_folder)
     try:
-        temporary.write_text(_CONFIG_HEADER + starter_toml(config), encoding="utf-8")
-        os.replace(temporary, path)
+        replace_file(path, (_CONFIG_HEADER + starter_toml(config)).encode())
     except OSError as error:
         raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "name another file with --config") from error
     return True
 
 
-def _make_dir(path: Path) -> bool:
+def _make_dir(path: Path, make: Callable[[Path], None]) -> bool:
     if path.is_dir():
         return False
     try:
-        path.mkdir(parents=True, mode=0o700)
+        make(path)
     except OSError as error:
-        raise _cannot_be_made(path, error) from error
+        hint = "name a place that is yours in the configuration"
+        raise StoreReadOnly(f"{path} cannot be made: {error.strerror}", hint) from error
     return True
-
-
-def _make_workspace(path: Path) -> bool:
-    """The notes are the user's: their folder gets the mode that the user's shell would give it."""
-    if path.is_dir():
-        return False
-    try:
-        make_folder_for_user(path)
-    except OSError as error:
-        raise _cannot_be_made(path, error) from error
-    return True
-
-
-def _cannot_be_made(path: Path, error: OSError) -> StoreReadOnly:
-    return StoreReadOnly(f"{path} cannot be made: {error.strerror}", "name a place that is yours in the configuration")

@@ -23,7 +23,7 @@ from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.typed_path import as_on_disk
-from kb.private import make_folder_for_user, require_writable, users_surroundings
+from kb.private import make_folder_for_user, replace_file, require_writable, users_surroundings
 from kb.scan.read import read_bytes
 
 FOLDER = "_external"
@@ -99,17 +99,16 @@ def add_external(
                 f"{FOLDER}/ is left out of the index", "by workspace.include, workspace.exclude or a .kbignore"
             )
     except BaseException:
-        _take_back(file, was_there)
+        if not was_there:
+            _take_back(file)
         raise
-    if report.counts.errors:
-        _take_back(file, was_there)
+    if report.counts.errors and not was_there:
+        _take_back(file)
     return Added(path, was_there, report)
 
 
-def _take_back(file: Path, was_there: bool) -> None:
+def _take_back(file: Path) -> None:
     """Removes a copy that this call made, and the folders made for it."""
-    if was_there:
-        return
     file.unlink(missing_ok=True)
     for folder in file.parents[: 2 if file.parent.name != FOLDER else 1]:
         with suppress(OSError):  # it contains other files
@@ -185,14 +184,10 @@ def _stored_name(content: str, name: str) -> str:
 
 
 def _write(file: Path, data: bytes) -> None:
-    temporary = file.with_name(f".{file.name}.tmp")
     try:
         make_folder_for_user(file.parent)
-        temporary.write_bytes(data)
-        temporary.chmod(0o666 & ~users_surroundings().umask)
-        os.replace(temporary, file)
+        replace_file(file, data, 0o666 & ~users_surroundings().umask)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         if error.errno in NO_ROOM:
             raise no_room(file.parent, error.errno, "; the content was not added") from error
         raise StoreReadOnly(f"{file.parent} cannot be written: {error.strerror}", "make it writable") from error

@@ -35,7 +35,8 @@ from kb.extract.registry import extractor_of
 from kb.language.korean import release_analyser
 from kb.operations.ingest.changed import index_changed
 from kb.operations.ingest.engines import Engines
-from kb.operations.ingest.run import IngestRequest, IngestRun
+from kb.operations.ingest.requests import IngestRequest
+from kb.operations.ingest.run import IngestRun
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.privacy import close_to_others
 from kb.operations.opening.writing import in_memory, writing

@@ -1,9 +1,8 @@
-"""Reads one changed file: bytes → known already? → document → chunks → its words, and copies its bytes."""
+"""Reads one changed file: bytes → known already? → document → chunks → its words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -15,13 +14,12 @@ from kb.domain.ids import asset_id
 from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.results.ingest import StageTimes
 from kb.domain.text import WorkspacePath
-from kb.errors import FileError, StoreError
+from kb.errors import FileError
 from kb.extract.code.left_out import reason_left_out
 from kb.extract.registry import extractor_of
 from kb.language.names import name_timestamp
 from kb.operations.ingest.words import indexed_words, pipeline_tail
 from kb.operations.opening.clock import from_ns
-from kb.scan.assets import AssetStorage, store_asset
 from kb.scan.read import FileBytes, read_bytes
 from kb.store import queries
 from kb.store.documents import NO_WORDS, ReadDocument
@@ -123,14 +121,9 @@ def with_words(
     rules: ReadingRules,
     stages: StageTimes,
 ) -> ReadDocument:
-    """A document with its indexed words, except in a dry run; its bytes are copied.
-
-    Where the copy fails, the bytes stay with the document, and storing it reports the failure.
-    """
-    storage, indexed = None, NO_WORDS
+    """A document with its indexed words, except in a dry run."""
+    indexed = NO_WORDS
     if rules.assets is not None:
-        with stages.measure("copy"), suppress(StoreError):
-            storage = copied(content.data, document, changed.file, rules.assets)
         with stages.measure("words"):
             indexed = indexed_words(document, chunks, changed.family)
     changed_at = from_ns(changed.file.mtime_ns)
@@ -142,22 +135,10 @@ def with_words(
         indexed=indexed,
         derived=derived,
         checksum=content.blake3,
-        storage=storage,
-        data=b"" if storage is not None else content.data,
+        data=content.data,
         pipeline_version=document.parser_version + pipeline_tail(changed.family, rules.policy),
         created_at=document.metadata.created_at or name_timestamp(document.workspace_path) or changed_at,
         updated_at=document.metadata.updated_at or changed_at,
-    )
-
-
-def copied(data: bytes, document: Document, file: SourceFile, assets: AssetPolicy) -> AssetStorage:
-    """Copies a document's bytes; returns where they are kept. Raises: StoreError and its kin."""
-    return store_asset(
-        data,
-        document.asset_id,
-        asset_dir=assets.directory,
-        source_path=file.source_path,
-        copy_threshold_bytes=assets.copy_threshold_bytes,
     )
 
 

@@ -1,9 +1,11 @@
-"""Makes ingest requests from the configuration, as plain values."""
+"""The request of an ingest: plain values, made from the configuration."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from kb.config import Config
@@ -11,16 +13,36 @@ from kb.domain.derived import CaptionSettings, ExtractSettings, OcrSettings, Spe
 from kb.domain.documents import ChunkPolicy
 from kb.domain.kinds import KINDS, Kinds, MediaFamily, extension_of
 from kb.errors import UsageError
-from kb.operations.embedding.plan import embedding_plan
-from kb.operations.ingest.engines import ExtractionPlan, PdfPasswords, ingest_plugins
+from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
+from kb.operations.ingest.engines import NO_PLUGINS, ExtractionPlan, IngestPlugins, PdfPasswords, ingest_plugins
 from kb.operations.ingest.read import AssetPolicy, ReadingRules
-from kb.operations.ingest.run import IngestRequest
-from kb.operations.opening.exposure import kept_from_models
-from kb.operations.opening.privacy import private_places
+from kb.operations.opening.exposure import kept_from_models, no_path
+from kb.operations.opening.privacy import PrivatePlaces, private_places
 from kb.operations.opening.typed_path import as_on_disk, path_below
 from kb.scan.rules import Included
 
 _MB = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRequest:
+    """What to ingest and how; `scope` narrows it to one file or folder below `root`."""
+
+    sqlite: Path
+    root: Path
+    include: tuple[str, ...]
+    exclude: tuple[str, ...]
+    rules: ReadingRules
+    extraction: ExtractionPlan
+    places: PrivatePlaces
+    plugins: IngestPlugins = NO_PLUGINS
+    kept_from_models: Callable[[str], bool] = no_path
+    embedding: EmbeddingPlan | None = None
+    scope: str = ""
+    follow_outside: bool = True
+    dry_run: bool = False
+    allow_empty: bool = False
+    moved: bool = False
 
 
 def ingest_request(
@@ -88,10 +110,16 @@ def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
 
 def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.families) -> ExtractionPlan:
     """How to read the files that need an engine."""
-    ocr = OcrSettings(config.ocr.languages, config.ocr.page_dpi) if config.ocr.enabled else None
+    ocr, caption, audio = config.ocr, config.image_caption, config.audio
+    threads = max(1, (os.cpu_count() or 1) // config.indexing.max_parallel_extractors)
+    settings = ExtractSettings(
+        OcrSettings(ocr.languages, ocr.page_dpi) if ocr.enabled else None,
+        CaptionSettings(caption.model, config.models_llm.endpoint) if caption.enabled else None,
+        SpeechSettings(audio.model, config.model_dir, audio.language, threads) if audio.enabled else None,
+    )
     return ExtractionPlan(
         families=tuple(families),
-        settings=ExtractSettings(ocr=ocr, caption=_caption_settings(config), speech=_speech_settings(config)),
+        settings=settings,
         passwords=PdfPasswords(config.extract.pdf_passwords, config.extract.pdf_passwords_command),
         processes=config.indexing.max_parallel_extractors,
         quiet_cpu_s=config.indexing.extract_timeout_s,
@@ -99,18 +127,6 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.fami
         cache=config.cache_dir / "derived.sqlite",
         cache_bytes=config.storage.cache_max_mb * _MB,
     )
-
-
-def _caption_settings(config: Config) -> CaptionSettings | None:
-    caption = config.image_caption
-    return CaptionSettings(caption.model, config.models_llm.endpoint) if caption.enabled else None
-
-
-def _speech_settings(config: Config) -> SpeechSettings | None:
-    if not config.audio.enabled:
-        return None
-    threads = max(1, (os.cpu_count() or 1) // config.indexing.max_parallel_extractors)
-    return SpeechSettings(config.audio.model, config.model_dir, config.audio.language, threads)
 
 
 def _scope(config: Config, path: str | None, kinds: Kinds) -> str:

@@ -1,47 +1,22 @@
-"""The request of an ingest, and its state."""
+"""The state of a running ingest."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from kb.domain.derived import DerivedName
 from kb.domain.kinds import MediaFamily, MediaType, family_of
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.text import to_posix
-from kb.operations.embedding.plan import EmbeddingPlan
-from kb.operations.ingest.engines import NO_PLUGINS, Engines, ExtractionPlan, IngestPlugins
-from kb.operations.ingest.read import ReadingRules
+from kb.operations.ingest.engines import Engines
+from kb.operations.ingest.requests import IngestRequest
 from kb.operations.ingest.words import pipeline_tail
-from kb.operations.opening.exposure import no_path
-from kb.operations.opening.privacy import PrivatePlaces
 from kb.store.connection import Connection
 
 _DESCRIBED: frozenset[DerivedName] = frozenset(("caption",))
-
-
-@dataclass(frozen=True, slots=True)
-class IngestRequest:
-    """What to ingest and how; `scope` narrows it to one file or folder below `root`."""
-
-    sqlite: Path
-    root: Path
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
-    rules: ReadingRules
-    extraction: ExtractionPlan
-    places: PrivatePlaces
-    plugins: IngestPlugins = NO_PLUGINS
-    kept_from_models: Callable[[str], bool] = no_path
-    embedding: EmbeddingPlan | None = None
-    scope: str = ""
-    follow_outside: bool = True
-    dry_run: bool = False
-    allow_empty: bool = False
-    moved: bool = False
 
 
 @dataclass(slots=True)
@@ -110,9 +85,8 @@ class IngestRun:
 
     def would_have_met(self, path: str) -> bool:
         """Whether the walk would meet a file at `path`: in its scope, with every folder above readable."""
-        in_scope = _is_below(path, to_posix(self.request.scope))
-        return in_scope and not any(_is_below(path, folder) for folder in self.unknown_below)
 
+        def is_below(folder: str) -> bool:
+            return not folder or path == folder or path.startswith(folder + "/")
 
-def _is_below(path: str, folder: str) -> bool:
-    return not folder or path == folder or path.startswith(folder + "/")
+        return is_below(to_posix(self.request.scope)) and not any(map(is_below, self.unknown_below))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TypeAlias
 
 from kb.domain.documents import SourceFile
@@ -13,13 +12,14 @@ from kb.domain.ids import AssetId
 from kb.domain.ingest_events import AssetFinished, AssetStarted
 from kb.domain.results.ingest import IngestItem
 from kb.errors import FileError
-from kb.operations.ingest.read import LeftOut, Reading, copied
+from kb.operations.ingest.read import LeftOut, Reading
 from kb.operations.ingest.run import IngestRun
 from kb.operations.ingest.words import analyse_korean
+from kb.scan.assets import store_asset
 from kb.store import queries
 from kb.store.artifacts import write_artifacts
 from kb.store.connection import transaction
-from kb.store.documents import KoreanUnits, ReadDocument, chunks_together, put_document, remove_document
+from kb.store.documents import Prepared, ReadDocument, chunks_together, put_document, remove_document
 
 Item: TypeAlias = IngestItem | None
 
@@ -56,7 +56,7 @@ def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]])
     report = run.report
     done: list[tuple[SourceFile, Item]] = []
     moved: dict[str, tuple[int, int, str, str]] = {}
-    batch, morphemes, units = _finished(run, batch)
+    prepared = _prepared(run, batch)
     try:
         with ExitStack() as stack:
             if not run.request.dry_run:
@@ -67,7 +67,7 @@ def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]])
                 if run.handle.is_canceled():
                     report.aborted = True
                     break
-                item = _store(run, file, reading, morphemes, units.get(file.workspace_path, ()))
+                item = _store(run, file, reading, prepared)
                 done.append((file, item))
                 if item and item.moved_from:
                     moved[item.moved_from] = run.vanished.pop(item.moved_from)
@@ -87,34 +87,34 @@ def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]])
     return done
 
 
-def _finished(
-    run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]
-) -> tuple[list[tuple[SourceFile, Reading]], Mapping[str, str], dict[str, KoreanUnits]]:
-    """The batch with every document's bytes copied, the morphemes of its Korean texts, and their units by path."""
+def _prepared(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> dict[str, Prepared]:
+    """By path, what each document of a batch needs before its transaction: a copy of its bytes, and morphemes."""
     assets, stages = run.request.rules.assets, run.report.stages
-    readings = list(batch)
-    if assets is None:
-        return readings, {}, {}
     documents = [reading for _, reading in batch if isinstance(reading, ReadDocument)]
+    if assets is None:
+        return {}
     with stages.measure("korean"):
         morphemes, units = analyse_korean(documents)
+    prepared: dict[str, Prepared] = {}
     with stages.measure("copy"):
-        for at, (file, reading) in enumerate(batch):
-            if isinstance(reading, ReadDocument):
-                storage = reading.storage or copied(reading.data, reading.document, file, assets)
-                readings[at] = (file, replace(reading, storage=storage))
-                write_artifacts(assets.artifact_dir, reading.document.doc_id, reading.derived)
-    paths = [each.file.workspace_path for each in documents]
-    return readings, morphemes, dict(zip(paths, units, strict=True))
+        for read, of_document in zip(documents, units, strict=True):
+            storage = store_asset(
+                read.data,
+                read.document.asset_id,
+                asset_dir=assets.directory,
+                source_path=read.file.source_path,
+                copy_threshold_bytes=assets.copy_threshold_bytes,
+            )
+            write_artifacts(assets.artifact_dir, read.document.doc_id, read.derived)
+            prepared[read.file.workspace_path] = Prepared(morphemes, of_document, storage)
+    return prepared
 
 
-def _store(
-    run: IngestRun, file: SourceFile, reading: Reading, morphemes: Mapping[str, str], units: KoreanUnits
-) -> Item:
+def _store(run: IngestRun, file: SourceFile, reading: Reading, prepared: Mapping[str, Prepared]) -> Item:
     """Stores the reading of one file; returns its line in the report, None for a file that stayed as it was."""
     path, writes = file.workspace_path, not run.request.dry_run
     if isinstance(reading, ReadDocument):
-        return _store_document(run, reading, morphemes, units)
+        return _store_document(run, reading, prepared)
     if isinstance(reading, FileError):
         return IngestItem("error", path, error=reading, byte_len=file.byte_len)
     if isinstance(reading, LeftOut):
@@ -134,14 +134,15 @@ def _store(
     return None
 
 
-def _store_document(run: IngestRun, read: ReadDocument, morphemes: Mapping[str, str], units: KoreanUnits) -> IngestItem:
+def _store_document(run: IngestRun, read: ReadDocument, prepared: Mapping[str, Prepared]) -> IngestItem:
     """Stores one document, except in a dry run, in place of the one at its path or at the path it was moved from."""
     document, known = read.document, read.stored
     moved_from = None if known else _moved_from(run, document.asset_id)
     if not run.request.dry_run:
         old = queries.select_document_at(run.db, workspace_path=moved_from) if moved_from else known
         replaced_path = moved_from or document.workspace_path
-        put_document(run.db, read, morphemes, units, old=old, old_path=replaced_path, now=run.report.started_at)
+        of_document = prepared[read.file.workspace_path]
+        put_document(run.db, read, of_document, old=old, old_path=replaced_path, now=run.report.started_at)
     return IngestItem(
         kind="updated" if known else "moved" if moved_from else "new",
         doc_path=document.workspace_path,
