@@ -28,7 +28,7 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening import base as opening
 from kb.operations.opening.base import Base, open_base
-from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
+from kb.operations.opening.loaded_models import SharedEncoder, submit
 from kb.operations.search.search import search
 from kb.store import schema_version
 from kb.store.connection import open_writer
@@ -413,14 +413,12 @@ def test_real_models_that_another_process_installs_are_used(vault: Vault) -> Non
     assert {hit.doc_path for hit in results[0].hits} == {"pump.md", "펌프.md", "lamp.md"}
 
 
-@pytest.mark.parametrize("many", [False, True])
-def test_what_is_done_beside_is_waited_for_and_fails_where_it_is_waited_for(tmp_path: Path, many: bool) -> None:
-    models = LoadedModels(tmp_path, many=many)
-    assert models.beside(lambda: current_thread().name)() != current_thread().name
+def test_what_is_submitted_runs_on_another_thread_and_fails_where_it_is_waited_for() -> None:
+    assert submit(lambda: current_thread().name)() != current_thread().name
 
     def fail() -> None:
         raise ModelError("the encoder failed")
 
-    wait = models.beside(fail)
+    wait = submit(fail)
     with pytest.raises(ModelError, match="the encoder failed"):
         wait()

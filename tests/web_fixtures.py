@@ -17,8 +17,8 @@ from conftest import Vault
 from kb.config import load
 from kb.operations.inspect.pictures import drawing
 from kb.operations.opening.base import open_base
-from kb.web.app import page_app
 from kb.web.guard import Keys, new_keys
+from kb.web.serve import page_app
 
 
 class Answered(NamedTuple):

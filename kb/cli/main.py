@@ -19,9 +19,7 @@ from kb.private import kept_private
 from kb.private import read_only as read_only_mode
 
 EXIT_OK = 0
-EXIT_NO_HIT = 1
 EXIT_ERROR = 2
-EXIT_UNHEALTHY = 3
 EXIT_INTERRUPTED = 130
 
 # Name → the module of `kb.cli.commands` that has the command as NAME_command, imported when it is called, and its help.
@@ -53,8 +51,8 @@ COMMANDS = {
     "mcp": ("serve", "Serve the knowledge base to agents (Model Context Protocol)."),
     "audit": ("answers", "Show what agents were given."),
     "sql": ("inspect", "Prepare the plain sqlite3 program for this knowledge base."),
-    "completion": ("help", "Print the completion script of a shell."),
-    "help": ("help", "Show how kb, or one of its commands, is called."),
+    "completion": ("setup", "Print the completion script of a shell."),
+    "help": ("setup", "Show how kb, or one of its commands, is called."),
 }
 
 # What else people type → the command, or the option of kb.

@@ -193,17 +193,17 @@ def _checked(key: str, value: Any, where: str) -> Any:
         value = tuple(value) if kind is tuple else "+".join(value) if key in JOINED else value
     if type(value) is not kind:
         raise ConfigError(
-            f"{key} must be {_TYPE_NAMES[kind]}{_told(key, value)} ({where})", _meaning(key), details={"key": key}
+            f"{key} must be {_TYPE_NAMES[kind]}{_but_not(key, value)} ({where})", _meaning(key), details={"key": key}
         )
     rule = KEYS[key].rule
     if rule is not None and not rule.accepts(value):
-        wanted = f"{rule.wanted}{_told(key, value)}"
+        wanted = f"{rule.wanted}{_but_not(key, value)}"
         raise ConfigError(f"{key} must be {wanted} ({where})", _meaning(key), details={"key": key})
     return value
 
 
-def _told(key: str, value: Any) -> str:
-    """A wrong value as an error shows it; a secret one is not shown."""
+def _but_not(key: str, value: Any) -> str:
+    """`, not VALUE` for the error about a wrong value; empty for a secret one."""
     return "" if key in SECRETS else f", not {value!r}"
 
 

@@ -43,3 +43,8 @@ def start_of(text: str, *, max_words: int, max_bytes: int) -> str:
         start = start.rpartition(" ")[0] or start
     words = start.split()
     return start if len(words) <= max_words else " ".join(words[:max_words])
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 block`, `2,000 blocks`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -25,6 +25,7 @@ from kb.domain.filters import SearchFilters
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, SessionRow
 from kb.domain.results.viewing import FacetCount
 from kb.domain.search import MODES, SearchResult
+from kb.domain.text import counted
 from kb.errors import KbError
 from kb.operations.answers.records import find_answer, list_answers, list_sessions, show_session
 from kb.operations.answers.verify import verify
@@ -36,7 +37,7 @@ from kb.tui.asking import Act, Asking, QuestionSettings, WaitingKeys
 from kb.tui.dialogs import ConversationsDialog, FiltersDialog, KeysDialog, conversation_text, in_force
 from kb.tui.ingesting import IngestScreen
 from kb.tui.marked import Judgements, MarkedRow
-from kb.tui.rows import clean_line, counted, step_line
+from kb.tui.rows import clean_line, step_line
 from kb.tui.screens import DoctorScreen, DocumentsScreen, RunsScreen
 from kb.tui.widgets import Found, Line, Preview
 

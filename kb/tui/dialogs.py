@@ -17,7 +17,8 @@ from textual.widgets.option_list import Option
 from kb.domain.filters import FACETS, OPTIONS, SearchFilters, is_set, toggled, values_of, with_values
 from kb.domain.results.answers import Conversation, SessionRow
 from kb.domain.results.viewing import FacetCount, Facets
-from kb.tui.rows import clean, clean_line, counted
+from kb.domain.text import counted
+from kb.tui.rows import clean, clean_line
 from kb.tui.widgets import Line
 
 Chosen = TypeVar("Chosen")

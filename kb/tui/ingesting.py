@@ -15,11 +15,12 @@ from kb.domain.ingest_events import AssetFinished, AssetStarted, EmbedProgress, 
 from kb.domain.results.ingest import IngestReport
 from kb.domain.results.inspection import FileProblem, LastIngest
 from kb.domain.run_handle import RunEvent, RunHandle
+from kb.domain.text import counted
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.inspect.listing import LastRun, last_run, problems_of
 from kb.operations.opening.base import Base
-from kb.tui.rows import clean_line, counted
+from kb.tui.rows import clean_line
 from kb.tui.screens import AskingScreen
 
 _DRAWN_S = 0.2  # a slow terminal is not sent each file

@@ -9,13 +9,14 @@ from textual.app import App, SuspendNotSupported
 
 from kb.domain.results.viewing import DocumentView
 from kb.domain.search import SearchHit
+from kb.domain.text import counted
 from kb.errors import KbError
 from kb.operations.answers.open_citation import find_opening, run_opening
 from kb.operations.evaluate.golden_sets import append_question, judged_question, suite_file
 from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import Base
 from kb.tui.asking import Asking
-from kb.tui.rows import clean_line, counted, matched_words
+from kb.tui.rows import clean_line, matched_words
 from kb.tui.widgets import Found, Preview, Row, cited_text
 
 GOOD, BAD = "✓", "✗"

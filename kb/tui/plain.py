@@ -13,6 +13,7 @@ from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.results.viewing import Facets
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit
+from kb.domain.text import counted
 from kb.errors import KbError, UsageError
 from kb.operations.answers.open_citation import find_opening, run_opening
 from kb.operations.answers.records import list_sessions, show_session
@@ -22,7 +23,7 @@ from kb.operations.inspect.listing import count_facets
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
 from kb.tui.asking import QuestionSettings
-from kb.tui.rows import STATES, clean, clean_line, counted, step_line
+from kb.tui.rows import STATES, clean, clean_line, step_line
 
 _HELP = """\
 words        search           ?words  ask; ??words in steps, each part of the question by itself

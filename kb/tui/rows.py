@@ -128,8 +128,3 @@ def first_line(citation: Citation | None, default: int = 1) -> int:
     """The first cited line, or `default` for a place that is not cited by lines."""
     start = getattr(citation, "start", None)
     return start if isinstance(start, int) else default
-
-
-def counted(count: int, thing: str) -> str:
-    """`3 hits`, `1 hit`."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"

@@ -23,13 +23,14 @@ from kb.domain.checks import Check, State
 from kb.domain.results.comparison import Comparison, MovedQuestion
 from kb.domain.results.inspection import FolderPage
 from kb.domain.results.measured import RunRow
+from kb.domain.text import counted
 from kb.errors import KbError
 from kb.eval.report import verdict_reason
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.evaluate.runs import compare_runs, list_runs
 from kb.operations.inspect.inspect import list_folder
 from kb.operations.opening.base import Base
-from kb.tui.rows import clean_line, counted
+from kb.tui.rows import clean_line
 
 Told = TypeVar("Told")
 

@@ -1,4 +1,8 @@
-"""Runs the page's server until Ctrl-C, and opens the browser on it."""
+"""The server of the page, until Ctrl-C: its addresses and errors; opens the browser on it.
+
+`/` is the page, `/static/…` its scripts and styles, `/api/…` wire objects, `/file` the bytes of a picture, a PDF or a
+recording. Errors are `error.v1` with a status that fits.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,22 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
-from kb.operations.inspect.pictures import drawing
+from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed, UsageError
+from kb.operations.inspect.pictures import Thumbnails, drawing
 from kb.operations.opening.base import Base
 from kb.operations.serving import HOST, listen, load_models
-from kb.web.app import page_app
-from kb.web.guard import TOKEN_PARAMETER, new_keys
+from kb.web.guard import TOKEN_PARAMETER, Guard, Keys, new_keys
+from kb.web.routes import page_routes
+from kb.wire.derive import to_wire
 
 USUAL_PORT = 7411
+STATIC = Path(__file__).with_name("static")
 
 
 def serve(
@@ -69,3 +81,34 @@ def _open(address: str, path: Path) -> None:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(f'<!doctype html><title>kb</title><meta http-equiv="refresh" content="0;url={escaped}">')
         webbrowser.get().open(path.as_uri())
+
+
+def page_app(session: Base, thumbnails: Thumbnails, keys: Keys, port: int, *, may_write: bool) -> Guard:
+    """The page as an ASGI application, for a server that listens on 127.0.0.1:`port`."""
+    routes = [
+        Route("/", _page),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        *page_routes(session, thumbnails, keys.csrf, may_write=may_write),
+    ]
+    return Guard(Starlette(routes=routes, exception_handlers={KbError: _error, 404: _no_such_address}), keys, port)
+
+
+def _page(request: Request) -> Response:
+    return FileResponse(STATIC / "page.html", headers={"cache-control": "no-cache"})
+
+
+def _error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, KbError)
+    return JSONResponse(to_wire(error), status_code=_status(error))
+
+
+def _no_such_address(request: Request, error: Exception) -> Response:
+    return JSONResponse(to_wire(NotFound(f"nothing is at {request.url.path}", "the page is at /")), status_code=404)
+
+
+def _status(error: KbError) -> int:
+    if isinstance(error, UsageError | InvalidCitation):
+        return 400
+    if isinstance(error, NotFound | FileError):
+        return 404
+    return 409 if isinstance(error, NotIndexed) else 500

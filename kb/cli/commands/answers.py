@@ -14,7 +14,6 @@ from kb.cli.output.printing import (
     BAD,
     GOOD,
     HEADING,
-    counted,
     echo_folded,
     echo_rows,
     echo_text,
@@ -25,6 +24,7 @@ from kb.cli.output.printing import (
 from kb.cli.output.terminal import plain_line, plain_start
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, QuoteCheck
 from kb.domain.results.disclosure import Disclosure
+from kb.domain.text import counted
 from kb.errors import UsageError
 from kb.operations.answers.audit import disclosures
 from kb.operations.answers.last_shown import shown_answer

@@ -11,7 +11,7 @@ import click
 from kb.cli.call import Call, CommandGroup, json_option, pass_call
 from kb.cli.options import Number, WholeNumber
 from kb.cli.output.evaluation import show_calibration, show_comparison, show_impact, show_run, show_runs
-from kb.cli.output.printing import echo_rows, print_json
+from kb.cli.output.printing import echo_result, echo_rows, print_json
 from kb.cli.output.progress import interruptible, show_count
 from kb.cli.output.terminal import plain, plain_line
 from kb.config import load
@@ -325,7 +325,4 @@ def calibrate_command(call: Call, answerable: Path | None, unanswerable: Path | 
         raise UsageError("it takes questions of both kinds", "kb eval calibrate --answerable FILE --unanswerable FILE")
     with open_base(call.config, many=True) as session, interruptible(show_count()) as handle:
         report = calibrate(session, answerable, unanswerable, handle)
-    if as_json:
-        print_json(report)
-    else:
-        show_calibration(report)
+    echo_result(report, as_json, show_calibration)

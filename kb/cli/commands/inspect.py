@@ -10,7 +10,7 @@ import click
 
 from kb.cli.call import Call, CommandGroup, json_option, pass_call
 from kb.cli.options import WholeNumber, filter_options
-from kb.cli.output.printing import counted, echo_fields, echo_folded, echo_rows, local_time, print_json
+from kb.cli.output.printing import echo_fields, echo_folded, echo_rows, local_time, print_json
 from kb.cli.output.terminal import plain, plain_line
 from kb.domain.citations import cite
 from kb.domain.derived import NOT_DERIVED, read_labels
@@ -20,6 +20,7 @@ from kb.domain.results.inspection import BoundQuery, DocumentRow
 from kb.domain.results.symbols import SymbolDetail
 from kb.domain.search import MODES, SearchMode
 from kb.domain.symbols import shown_name
+from kb.domain.text import counted
 from kb.errors import UsageError
 from kb.operations.inspect.inspect import (
     inspect_chunk,

@@ -9,7 +9,7 @@ import click
 
 from kb.cli.call import Call, json_option, pass_call
 from kb.cli.options import WholeNumber
-from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, print_json, styled
+from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_result, styled
 from kb.cli.output.terminal import plain, plain_line
 from kb.domain.citations import cited_lines
 from kb.domain.results.fetched import Fetched, FetchedPlace, FetchRequest, FetchTarget
@@ -62,23 +62,14 @@ def fetch_command(
         raise UsageError("no place to fetch", 'example: kb fetch "notes/kb.md#L12-L34"')
     targets = tuple(FetchTarget(_numbered(call, place)) for place in places)
     fetched = fetch(call.session, FetchRequest(targets, context_lines, max_tokens, cursor))
-    if as_json:
-        print_json(fetched)
-    else:
-        _show_fetched(fetched)
+    echo_result(fetched, as_json, _show_fetched)
     return 1 if fetched.failures else 0
 
 
 def _numbered(call: Call, typed: str) -> str:
     """The place with that number in the list shown last; other text is returned as a place."""
     shown = last_shown(call.config.data_dir) if typed.isdecimal() and len(typed) <= 4 else None
-    if shown is None:
-        return typed
-    found = next((place for place in shown.places if place.number == int(typed)), None)
-    if found is None:
-        held = ", ".join(str(place.number) for place in shown.places) or "no place"
-        raise UsageError(f"no number {typed} in what kb {shown.command} {shown.question!r} showed", f"it showed {held}")
-    return found.citation.to_uri()
+    return typed if shown is None else shown.numbered(int(typed)).citation.to_uri()
 
 
 def _show_fetched(fetched: Fetched) -> None:

@@ -88,7 +88,7 @@ def search_command(
                 "--bulk reads each question with its filters from stdin",
                 """leave them out here; a line looks like {"query": "비교 정렬", "k": 5, "lang": "ko"}""",
             )
-        from kb.cli.commands.bulk import run_bulk  # takes pydantic
+        from kb.cli.commands.search_forms import run_bulk  # few searches need it
 
         return run_bulk(call.config, mode, k)
     text = question_of(query)

@@ -1,4 +1,7 @@
-"""`kb search` with paging, a limit per file, a trace, or output as Markdown, paths, vim lines or CSV."""
+"""`kb search` with paging, a limit per file, a trace, output as Markdown, paths, vim lines or CSV, and --bulk.
+
+Bulk is a stream of questions on stdin, a stream of results on stdout, one line each.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import csv
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
 
 import click
 
@@ -18,10 +21,10 @@ from kb.cli.output.streams import as_utf8
 from kb.cli.output.terminal import plain_line
 from kb.config import Config
 from kb.domain.results.fetched import FetchRequest, FetchTarget
-from kb.domain.results.search_page import SearchPage
+from kb.domain.results.search_page import BulkSearchItem, SearchPage
 from kb.domain.results.search_trace import SearchTrace
-from kb.domain.search import SearchHit, SearchQuery, SearchResponse, SearchResult
-from kb.errors import UsageError
+from kb.domain.search import SearchDefaults, SearchHit, SearchMode, SearchQuery, SearchResponse, SearchResult
+from kb.errors import KbError, UsageError
 from kb.operations.answers.last_shown import shown_files, shown_hits
 from kb.operations.fetch.fetch import fetch
 from kb.operations.opening.base import Base, open_base
@@ -178,3 +181,52 @@ def _cell(text: str) -> str:
 
 
 _FORMS: dict[str, Callable[[SearchResult], str]] = {"md": _markdown, "paths": _paths, "csv": _csv}
+
+
+MAX_LINE_BYTES = 1_000_000
+
+
+def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
+    """Answers every line of stdin in order; `mode` and `k` apply to lines that set neither.
+
+    A bad line gives an item with an error; after the last line the command fails.
+    Raises: StoreError where the knowledge base cannot be read; UsageError where a line was bad.
+    """
+    with open_base(config, many=True) as session:
+        with session.reading():
+            pass  # fails here, once, if the knowledge base cannot be read
+        defaults = session.defaults._replace(mode=mode or session.defaults.mode, k=k or session.defaults.k)
+        index = bad = 0
+        for line in _lines(sys.stdin.buffer):
+            if line.strip():
+                item = _answer_line(session, index, line, defaults)
+                print_json(item)
+                index += 1
+                bad += item.error is not None
+    if bad:
+        raise UsageError(f"{bad} of {index} lines could not be answered", "their items say why")
+    return 0
+
+
+def _lines(stdin: BinaryIO) -> Iterator[bytes]:
+    """Yields the lines; of a line above the limit, its beginning, one byte longer than the limit."""
+    while line := stdin.readline(MAX_LINE_BYTES + 1):
+        rest = line
+        while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):
+            rest = stdin.readline(MAX_LINE_BYTES + 1)
+        yield line
+
+
+def _answer_line(session: Base, index: int, line: bytes, defaults: SearchDefaults) -> BulkSearchItem:
+    from kb.wire.arguments import search_query  # by pydantic, which takes long to import
+    from kb.wire.schemas import read_bulk_query, read_json_line
+
+    value: object = None
+    try:
+        if len(line) > MAX_LINE_BYTES:
+            raise UsageError(f"a line of more than {MAX_LINE_BYTES:,} bytes", "a question is one line of JSON")
+        value = read_json_line(line)
+        query = search_query(read_bulk_query(value), defaults)
+        return BulkSearchItem(index, value, SearchResponse(search(session, query)), None)
+    except KbError as error:
+        return BulkSearchItem(index, value, None, error)

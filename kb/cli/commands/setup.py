@@ -1,4 +1,4 @@
-"""`kb init`, `kb config` and `kb models`: folders, settings and models of a knowledge base."""
+"""`kb init`, `kb config`, `kb models`, `kb completion` and `kb help`: what is set up once, and how kb is called."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
+from click.shell_completion import get_completion_class
 
-from kb.cli.call import Call, CommandGroup, json_option, pass_call
-from kb.cli.output.printing import echo_folded, echo_rows, print_json
+from kb.cli.call import Call, CommandGroup, HelpContext, json_option, pass_call
+from kb.cli.output.printing import echo_folded, echo_result, echo_rows, print_json
 from kb.cli.output.progress import interruptible, show_bytes
 from kb.cli.output.terminal import plain_line
 from kb.config import Config, default_path, expand_variables, load
@@ -94,10 +95,7 @@ def config_command() -> None:
 @pass_call
 def config_show_command(call: Call, as_json: bool) -> None:
     """Print every key as TOML; a comment says where a value that is not the default came from."""
-    if as_json:
-        _print_config(call.config)
-    else:
-        click.echo(to_toml(call.config, with_origins=True), nl=False)
+    _echo_config(call.config, as_json, to_toml(call.config, with_origins=True))
 
 
 @config_command.command("path", epilog='\b\nExamples:\n  $EDITOR "$(kb config path)"\n')
@@ -105,15 +103,13 @@ def config_show_command(call: Call, as_json: bool) -> None:
 @pass_call
 def config_path_command(call: Call, as_json: bool) -> None:
     """Print the path of the configuration file, whether it exists or not."""
-    if as_json:
-        _print_config(call.config)
-    else:
-        click.echo(str(call.config.file or default_path(os.environ)))
+    _echo_config(call.config, as_json, f"{call.config.file or default_path(os.environ)}\n")
 
 
-def _print_config(config: Config) -> None:
+def _echo_config(config: Config, as_json: bool, text: str) -> None:
+    """Prints the text, or the whole configuration as JSON."""
     values = {key: ConfigValue(value, origin) for key, value, origin in items(config)}
-    print_json(ConfigReport(config.file, values))
+    echo_result(ConfigReport(config.file, values), as_json, lambda report: click.echo(text, nl=False))
 
 
 @click.group("models", cls=CommandGroup)
@@ -177,3 +173,44 @@ def _show_model(status: ModelStatus) -> None:
     echo_folded(f"{status.licence}{f'  ({used})' if used else ''}", head=head)
     if status.problem:
         echo_folded(plain_line(status.problem), head="    ")
+
+
+@click.command(
+    "help",
+    epilog="""\b
+Examples:
+  kb help search            # as kb search --help
+  kb help models install
+""",
+)
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Show how kb, or one of its commands, is called: what --help shows."""
+    shown = ctx.find_root()
+    for word in words:
+        group = shown.command
+        if not isinstance(group, click.Group):
+            ctx.fail(f"{shown.command_path} has no commands.")
+        name, found, _ = group.resolve_command(shown, [word])
+        assert found is not None  # it fails where there is none
+        shown = HelpContext(found, parent=shown, info_name=name)
+    click.echo(shown.get_help(), color=ctx.color)
+
+
+@click.command(
+    "completion",
+    epilog="""\b
+Examples:
+  kb completion bash >> ~/.bashrc
+  kb completion zsh >> ~/.zshrc
+  kb completion fish > ~/.config/fish/completions/kb.fish
+""",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion_command(ctx: click.Context, shell: str) -> None:
+    """Print the completion script of a shell."""
+    complete = get_completion_class(shell)
+    assert complete is not None  # click has one for each choice
+    click.echo(complete(ctx.find_root().command, {}, "kb", "_KB_COMPLETE").source())

@@ -15,7 +15,6 @@ from kb.cli.output.printing import (
     GOOD,
     QUIET,
     Style,
-    counted,
     echo_fields,
     echo_folded,
     local_time,
@@ -26,6 +25,7 @@ from kb.cli.output.progress import interruptible, show_stage
 from kb.cli.output.streams import as_utf8
 from kb.cli.output.terminal import plain_line
 from kb.domain.checks import Diagnosis, State
+from kb.domain.text import counted
 from kb.errors import UsageError
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.inspect.listing import base_status, last_run

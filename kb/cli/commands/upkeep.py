@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 
 import click
 
 from kb.cli.call import Call, CommandGroup, json_option, pass_call
-from kb.cli.output.printing import confirmed, echo_folded, print_json, size_mb
+from kb.cli.output.printing import confirmed, echo_folded, echo_result, print_json, size_mb
 from kb.cli.output.progress import interruptible, show_progress
 from kb.cli.output.terminal import plain_line
 from kb.domain.results.upkeep import (
@@ -82,20 +83,11 @@ def index_command(
         raise UsageError("--model goes with --embeddings", f"kb index --embeddings --model {model}")
     plan = embedding_plan(call.config)
     if request == RebuildRequest():
-        report = show_tables(call.session, plan)
-        if as_json:
-            print_json(report)
-            return
-        _show_tables(report)
-        for waiting in base_status(call.session).missing if report.tables else ():
-            echo_folded(waiting, head="note: ", err=True)
+        echo_result(show_tables(call.session, plan), as_json, partial(_show_tables, call))
         return
     with interruptible(show_progress()) as handle:
         report = rebuild(call.config.sqlite, request, plan, handle)
-    if as_json:
-        print_json(report)
-    else:
-        _show_rebuilt(request, report)
+    echo_result(report, as_json, partial(_show_rebuilt, request))
 
 
 def _show_rebuilt(request: RebuildRequest, report: RebuildReport) -> None:
@@ -119,7 +111,7 @@ def _show_rebuilt(request: RebuildRequest, report: RebuildReport) -> None:
         click.echo(f'ready, not searched yet: set models.embedding.model = "{request.model}", then: kb ingest')
 
 
-def _show_tables(report: RebuildReport) -> None:
+def _show_tables(call: Call, report: RebuildReport) -> None:
     if not report.tables:
         click.echo("no passage has a vector yet: kb index --embeddings makes them")
     for table in report.tables:
@@ -127,6 +119,8 @@ def _show_tables(report: RebuildReport) -> None:
         echo_folded(f"{table.vectors:,} vectors, {size_mb(table.size_bytes)}", head=head)
     if any(table.used_as is None for table in report.tables):
         click.echo("kb index --drop-unused removes what is unused")
+    for waiting in base_status(call.session).missing if report.tables else ():
+        echo_folded(waiting, head="note: ", err=True)
 
 
 def _name(table: VectorTable) -> str:
@@ -146,7 +140,7 @@ def cache_command() -> None:
 @pass_call
 def cache_stats_command(call: Call, as_json: bool) -> None:
     """Show how much the caches hold."""
-    _show_caches(cache_stats(call.config), as_json)
+    echo_result(cache_stats(call.config), as_json, _show_caches)
 
 
 @cache_command.command(
@@ -160,13 +154,11 @@ def cache_prune_command(call: Call, max_size: str, as_json: bool) -> None:
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)b?", max_size.strip().lower())
     if match is None:
         raise UsageError(f"{max_size!r} is not a size", "a size looks like 500MB or 2GB")
-    _show_caches(prune_caches(call.config, int(float(match[1]) * _UNITS[match[2]])), as_json)
+    report = prune_caches(call.config, int(float(match[1]) * _UNITS[match[2]]))
+    echo_result(report, as_json, _show_caches)
 
 
-def _show_caches(report: CacheReport, as_json: bool) -> None:
-    if as_json:
-        print_json(report)
-        return
+def _show_caches(report: CacheReport) -> None:
     for part in report.parts:
         head = f"{part.name:<8} {part.entries:>9,}  {size_mb(part.byte_len):>9}  "
         echo_folded(plain_line(str(part.path)), head=head)
@@ -269,10 +261,7 @@ def reset_command(call: Call, part: ResetPart, yes: bool, as_json: bool) -> None
             report = reset(call.config, part, handle)
     else:
         report = plan_reset(call.config, part)
-    if as_json:
-        print_json(report)
-    else:
-        _show_reset(report)
+    echo_result(report, as_json, _show_reset)
 
 
 def _show_reset(report: ResetReport) -> None:

@@ -110,6 +110,11 @@ def json_line(value: object) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def echo_result(value: Row, as_json: bool, echo: Callable[[Row], object]) -> None:
+    """Prints one value, by `echo` or as a line of JSON."""
+    (print_json if as_json else echo)(value)
+
+
 def echo_rows(rows: Iterable[Row], as_json: bool, echo: Callable[[Row], object], none: str = "") -> int:
     """Prints each row, by `echo` or as a line of JSON. Without rows: prints `none` on stderr, exit code 1."""
     has_rows = False
@@ -135,11 +140,6 @@ def echo_table(rows: Sequence[Sequence[str]], *, indent: str = "") -> None:
 
 def _is_figure(cell: str) -> bool:
     return bool(cell) and all(char in "0123456789.+-–−[],< " for char in cell)
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 block`, `2,000 blocks`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def size_mb(byte_len: int) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kb.domain.citations import Citation, citation_from_json, citation_to_json
 from kb.domain.search import SearchResult
-from kb.errors import StoreError
+from kb.errors import StoreError, UsageError
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -37,6 +37,16 @@ class Shown(NamedTuple):
     command: str
     question: str
     places: tuple[Place, ...]
+
+    def numbered(self, number: int, more: str = "") -> Place:
+        """The place with that number. Raises: UsageError, whose hint lists the numbers, and `more`."""
+        found = next((place for place in self.places if place.number == number), None)
+        if found is None:
+            held = ", ".join(str(place.number) for place in self.places) or "no place"
+            raise UsageError(
+                f"no number {number} in what kb {self.command} {self.question!r} showed", f"it showed {held}{more}"
+            )
+        return found
 
 
 def shown_hits(result: SearchResult) -> Shown:

@@ -108,14 +108,7 @@ def _numbered(session: Base, number: int, answer_id: str | None) -> Place:
     """The place of that number: in the named answer, else in the last shown list."""
     shown = None if answer_id is not None else last_shown(session.config.data_dir)
     shown = shown or shown_answer(find_answer(session, answer_id))
-    found = next((place for place in shown.places if place.number == number), None)
-    if found is None:
-        held = ", ".join(str(place.number) for place in shown.places) or "no place"
-        raise UsageError(
-            f"no number {number} in what kb {shown.command} {shown.question!r} showed",
-            f"it showed {held}; an earlier answer's places open with --answer ID",
-        )
-    return found
+    return shown.numbered(number, "; an earlier answer's places open with --answer ID")
 
 
 def _named_file(config: Config, typed: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from typing import Any, TypeVar, get_args
 
@@ -250,12 +251,8 @@ def delete_session(session: Base, session_id: str) -> int:
     """Deletes a conversation and returns how many turns it had; its answers stay. Raises: NotFound."""
     found = show_session(session, session_id)
     sqlite = session.config.sqlite
-    db = open_writer(sqlite)
-    try:
-        with sqlite_errors(sqlite), transaction(db):
-            queries.delete_session(db, session_id=found.session.session_id)
-    finally:
-        db.close()
+    with closing(open_writer(sqlite)) as db, sqlite_errors(sqlite), transaction(db):
+        queries.delete_session(db, session_id=found.session.session_id)
     return len(found.turns)
 
 

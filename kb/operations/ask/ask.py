@@ -9,6 +9,7 @@ question ─▶ resolve (conversation) ─▶ search ─▶ evidence ≥ rag.sco
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 from kb.answer.wording import say, why
 from kb.config import Config
@@ -80,12 +81,8 @@ def _keep(found: Findings, answer: Answer) -> Answer:
     from kb.store.connection import open_writer, sqlite_errors
 
     try:
-        db = open_writer(found.config.sqlite)
-        try:
-            with sqlite_errors(found.config.sqlite):
-                return record_answer(db, answer, settings_of(found), int(time.time()))
-        finally:
-            db.close()
+        with closing(open_writer(found.config.sqlite)) as db, sqlite_errors(found.config.sqlite):
+            return record_answer(db, answer, settings_of(found), int(time.time()))
     except StoreError as error:
         note = say(found.language, "not_kept", why(found.language, error))
         return answer._replace(notes=(*answer.notes, note))

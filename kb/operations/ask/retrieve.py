@@ -173,9 +173,9 @@ def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: 
     best = excerpts[0].passage
     if any(each.is_favoured for each in result.candidates if each.chunk_id == best.chunk_id):
         return None
-    is_told_of = any(char.isdigit() for char in days.phrase) and not days.documents
+    is_only_mentioned = any(char.isdigit() for char in days.phrase) and not days.documents
     in_words = occurs(days.phrase, best.text, "words")
-    return None if is_told_of or in_words else say(language, "of_other_days", days.phrase)
+    return None if is_only_mentioned or in_words else say(language, "of_other_days", days.phrase)
 
 
 def _notes_or_code(db: Connection, notes: Findings, code: CodeFound) -> Findings:

@@ -21,7 +21,6 @@ from kb.store import queries
 from kb.store.connection import Connection, snapshot
 
 if TYPE_CHECKING:
-    from kb.domain.gitignore import PathPatterns
     from kb.operations.opening.base import Base
 
 _REVISION_DIGITS = 12  # every JSON reader keeps so large a number whole
@@ -86,10 +85,8 @@ def hide_answers(db: Connection, rules: Rules) -> None:
     A glob hides by the path that was cited, also where no document lies there any more.
     """
     queries.open_hidden_paths(db)
-    cited: list[str] = []
-    if rules.globs:
-        matches = _matcher(rules.globs)
-        cited = [row.workspace_path for row in queries.select_cited_paths(db) if matches.matches(row.workspace_path)]
+    matches = _matcher(rules.globs)
+    cited = [row.workspace_path for row in queries.select_cited_paths(db) if matches(row.workspace_path)]
     queries.insert_hidden_paths(db, paths_json=json.dumps(cited, ensure_ascii=False))
     found = queries.count_hidden_paths(db)
     if found is not None and found.hidden:
@@ -105,10 +102,7 @@ def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
 
 def kept_from_models(config: Config) -> Callable[[str], bool]:
     """Whether a path is kept from language models by its name: of a picture, which has no tags, nothing else tells."""
-    globs = rules_for(config, "model").globs
-    if not globs:
-        return no_path
-    matches = _matcher(globs).matches
+    matches = _matcher(rules_for(config, "model").globs)
     return lambda path: matches(stored_text(path))
 
 
@@ -144,7 +138,7 @@ class Shown(NamedTuple):
 def shown_below(base: Base, scope: str) -> Shown:
     """What an agent sees below a path of the workspace, "" for all of it; nothing before the first ingest."""
     rules = rules_for(base.config, "agent")
-    named = _matcher(rules.globs).matches if rules.globs else no_path
+    named = _matcher(rules.globs)
     hidden, rows = frozenset[str](), list[queries.ShownState]()
     with suppress(NotIndexed), base.reading() as base:
         hidden, rows = hidden_paths(base.db, rules), queries.select_shown_state(base.db)
@@ -166,7 +160,7 @@ def _hidden_documents(db: Connection, rules: Rules) -> list[queries.DocumentPath
     tagged = {row.doc_id for row in queries.select_tagged(db, tags_json=json.dumps(named, ensure_ascii=False))}
     if not (tagged or rules.globs):
         return []
-    matches = _matcher(rules.globs).matches if rules.globs else no_path
+    matches = _matcher(rules.globs)
     return [row for row in queries.select_all_paths(db) if row.doc_id in tagged or matches(row.workspace_path)]
 
 
@@ -179,11 +173,14 @@ def _is_below(tag: str, rules: Sequence[str]) -> bool:
     return any(tag == rule or tag.startswith(f"{rule}/") for rule in rules)
 
 
-def _matcher(globs: Sequence[str]) -> PathPatterns:
+def _matcher(globs: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a path matches one of the globs. Raises: ConfigError for a malformed one."""
+    if not globs:
+        return no_path
     from kb.domain.gitignore import MalformedPattern, PathPatterns
 
     try:
-        return PathPatterns(globs)
+        return PathPatterns(globs).matches
     except MalformedPattern as error:
         raise ConfigError(
             f"exposure: {error}", "globs are as in .gitignore, e.g. 'private/**'; a tag is '#secret'"

@@ -13,15 +13,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, QueryEncoder
     from kb.embed.provider import Provider
 
 T = TypeVar("T")
-
-# As many questions at once as agents' calls.
-_THREADS = 4
 
 
 class LoadedModels:
@@ -33,7 +28,6 @@ class LoadedModels:
         self._loaded: dict[str, tuple[object, Any]] = {}
         self._in_turn: dict[str, Lock] = {}
         self._lock = Lock()
-        self._beside: Executor | None = None
 
     def kept(self, name: str, mark: object, load: Callable[[], T]) -> T:
         """What `load` gives, or gave an earlier call with the same name and an equal mark."""
@@ -52,17 +46,6 @@ class LoadedModels:
             turn = self._in_turn.setdefault(name, Lock())
         with turn:
             yield
-
-    def beside(self, work: Callable[[], T]) -> Callable[[], T]:
-        """Begins `work` on another thread; what is returned waits for what it gives, and raises what it raises."""
-        if not self._many:
-            return _on_a_thread(work)
-        with self._lock:
-            if self._beside is None:
-                from concurrent.futures import ThreadPoolExecutor  # a process that answers one question does without
-
-                self._beside = ThreadPoolExecutor(_THREADS, thread_name_prefix="kb-encode")
-            return self._beside.submit(work).result
 
     def encoding_spent(self) -> tuple[int, float]:
         """How many texts were encoded through what is loaded, and for how many seconds an encoder was at work."""
@@ -88,7 +71,8 @@ class LoadedModels:
         )
 
 
-def _on_a_thread(work: Callable[[], T]) -> Callable[[], T]:
+def submit(work: Callable[[], T]) -> Callable[[], T]:
+    """Starts `work` on another thread. The returned function waits for its result, or raises its exception."""
     from threading import Thread  # a search by words alone does without
 
     given: list[T] = []

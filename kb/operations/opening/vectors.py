@@ -19,7 +19,7 @@ from kb.embed.codec import unpack_vector
 from kb.embed.provider import LLAMA_CPP, PLUGIN
 from kb.errors import ConfigError, ModelError, ModelMissing
 from kb.operations.embedding.plan import embedding_provider, gguf_places
-from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
+from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder, submit
 from kb.records import NamedTuple
 from kb.retrieve.index import Index
 from kb.store import queries
@@ -98,7 +98,7 @@ class VectorSource:
 
     def begin(self, query: SearchQuery) -> Encoding:
         """Begins to encode a question, on another thread."""
-        return Encoding(query, self._models.beside(partial(self._encoder.encode, self.encoded_part(query.text))))
+        return Encoding(query, submit(partial(self._encoder.encode, self.encoded_part(query.text))))
 
     def end(self, begun: Encoding, depth: int) -> QueryVectors:
         """A question as it is encoded, and its `depth` nearest where there is more than the table to ask.

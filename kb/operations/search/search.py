@@ -45,7 +45,7 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
         result = _with_code(base, asked, _among_notes(base, asked, read, source))
         result = held_first(result, asked, read.held)
         if asked is not query:
-            result = _told(base, query, asked, result)
+            result = _of_question(base, query, asked, result)
         return _without_words(result) if result.hits else _without_documents(base, result)
 
 
@@ -62,7 +62,7 @@ def resolved(base: Base, query: SearchQuery) -> SearchQuery:
     return asked._replace(filters=filters._replace(passing=among))
 
 
-def _told(base: Base, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
+def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
     """The result as that of the question as it was asked, with what there is to say of its filters and operators."""
     result = result._replace(query=query._replace(mode=result.query.mode))
     if result.hits and not asked.filters.lacks:
