@@ -219,10 +219,7 @@ def _expectation(node: yaml.Node) -> Expectation:
 
 
 def read_expected(value: object, line: int) -> tuple[Expectation, ...]:
-    """What a line of JSON expects: one thing or a list of them, each spelled as in a golden set.
-
-    Raises: Problem.
-    """
+    """What a line of JSON expects: one thing or a list of them, each spelled as in a golden set. Raises: Problem."""
     node = yaml.compose(json.dumps(value, ensure_ascii=False), Loader=yaml.SafeLoader)
     items = _sequence(node) if isinstance(node, yaml.SequenceNode) else [node] if node is not None else []
     try:

@@ -94,7 +94,14 @@ def read_installed(model_dir: Path, name: str) -> InstalledModel:
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelCorrupt(f"{MANIFEST_FILE} of {name} cannot be read: {error}", reinstall_hint(name)) from error
     for file in files:
-        _check_size(directory, name, file)
+        try:
+            size_bytes = (directory / file.path).stat().st_size
+        except OSError as error:
+            what = f"{file.path} of {name} cannot be read: {error.strerror}"
+            raise ModelCorrupt(what, reinstall_hint(name)) from error
+        if size_bytes != file.size_bytes:
+            what = f"{file.path} of {name} has {size_bytes} bytes instead of {file.size_bytes}"
+            raise ModelCorrupt(what, reinstall_hint(name))
     return installed
 
 
@@ -138,14 +145,3 @@ def sha256_of(path: Path) -> str:
 
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _check_size(directory: Path, name: str, file: ModelFile) -> None:
-    try:
-        size_bytes = (directory / file.path).stat().st_size
-    except OSError as error:
-        raise ModelCorrupt(f"{file.path} of {name} cannot be read: {error.strerror}", reinstall_hint(name)) from error
-    if size_bytes != file.size_bytes:
-        raise ModelCorrupt(
-            f"{file.path} of {name} has {size_bytes} bytes instead of {file.size_bytes}", reinstall_hint(name)
-        )

@@ -26,8 +26,10 @@ class Lack(NamedTuple):
 
 def lacking_packages(modules: Sequence[str], extra: str) -> list[Lack]:
     """Those of `modules` that cannot be found; kb's optional part `extra` brings them. Nothing is imported."""
+    from kb.installation import extra_command
+
     absent = [module for module in modules if find_spec(module) is None]
-    return [Lack(_PACKAGE_OF.get(module, module), _adding(extra)) for module in absent]
+    return [Lack(_PACKAGE_OF.get(module, module), extra_command(extra)) for module in absent]
 
 
 def lacking_tesseract(languages: Sequence[str] = ()) -> list[Lack]:
@@ -50,9 +52,3 @@ def missing(needed_by: str, lacks: Sequence[Lack]) -> ModelMissing:
     verb = "is" if len(names) == 1 else "are"
     hints = dict.fromkeys(lack.hint for lack in lacks)
     return ModelMissing(f"{needed_by} need {listed}, which {verb} not installed", "; ".join(hints))
-
-
-def _adding(extra: str) -> str:
-    from kb.installation import extra_command
-
-    return extra_command(extra)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import ctypes
 import json
+import re
 import secrets
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
@@ -43,15 +44,24 @@ class Piece(NamedTuple):
 
 
 class GgufRuntime(Protocol):
-    """A loaded file. Each text starts from an empty cache."""
+    """A loaded file. Each text starts from an empty cache. One that writes text has a template and its first token."""
 
     library: str
+    _template: ChatTemplate
+    _first: list[int]
 
     def tokens(self, text: str, *, marks: bool = False) -> list[int]:
         """The tokens of `text`; `marks`: those inside it, like `<|im_end|>`, count as marks, not as text."""
 
     def prompt_tokens(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens of the chat template with the messages in their places. Raises: ModelCorrupt."""
+        """The tokens of the chat template with the messages in their places. Raises: ModelCorrupt.
+
+        The template's marks count as marks, those inside messages as text: no document can end its turn.
+        """
+        prompt: list[int] = []
+        for part in self._template.parts(messages):
+            prompt += self.tokens(part.text, marks=not part.is_message)
+        return prompt if prompt[:1] == self._first else [*self._first, *prompt]
 
     def pieces(
         self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
@@ -91,7 +101,7 @@ def load_gguf(path: Path, tokens: int, threads: int, pooling: int | None = None)
     raise no_library()
 
 
-class LlamaCpp:
+class LlamaCpp(GgufRuntime):
     """A file in llama-cpp-python."""
 
     library = "llama-cpp-python"
@@ -127,10 +137,6 @@ class LlamaCpp:
         """The tokens of `text`."""
         found: list[int] = self._llama.tokenize(text.encode("utf-8", "replace"), add_bos=False, special=marks)
         return found
-
-    def prompt_tokens(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens of the template with the messages in their places. Raises: ModelCorrupt."""
-        return _prompt_tokens(self, self._template, self._first, messages)
 
     def pieces(
         self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
@@ -200,7 +206,7 @@ class LlamaCpp:
         return "" if token < 0 else str(self._llama.detokenize([token], special=True).decode("utf-8", "replace"))
 
 
-class Xllamacpp:
+class Xllamacpp(GgufRuntime):
     """A file in xllamacpp: llama.cpp's own server inside this process.
 
     The server listens on a free port of 127.0.0.1, which cannot be switched off; a random key keeps others out.
@@ -242,10 +248,6 @@ class Xllamacpp:
     def tokens(self, text: str, *, marks: bool = False) -> list[int]:
         """The tokens of `text`."""
         return self._tokenize(text, parse_special=marks) if text else []
-
-    def prompt_tokens(self, messages: Sequence[Message]) -> list[int]:
-        """The tokens of the template with the messages in their places. Raises: ModelCorrupt."""
-        return _prompt_tokens(self, self._template, self._first, messages)
 
     def pieces(
         self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
@@ -308,32 +310,12 @@ class Xllamacpp:
                 raise StreamBroken(f"llama.cpp gave up: {error}", _GAVE_UP) from error
 
 
-def _prompt_tokens(
-    runtime: GgufRuntime, template: ChatTemplate, first: list[int], messages: Sequence[Message]
-) -> list[int]:
-    """The template's marks count as marks, those inside messages as text: no document can end its turn."""
-    prompt: list[int] = []
-    for part in template.parts(messages):
-        prompt += runtime.tokens(part.text, marks=not part.is_message)
-    return prompt if prompt[:1] == first else [*first, *prompt]
-
-
 def pair_pieces(template: str, question: str, passage: str) -> Sequence[tuple[str, bool]]:
     """A file's template of a pair, a text with `{query}` and `{document}`, in pieces; True for those of the template:
     their marks count as marks."""
-    pieces: list[tuple[str, bool]] = [(template, True)]
-    for place, text in (("{query}", question), ("{document}", passage)):
-        pieces = [
-            part
-            for piece, is_template in pieces
-            for part in (_filled(piece, place, text) if is_template else [(piece, False)])
-        ]
-    return [piece for piece in pieces if piece[0]]
-
-
-def _filled(template: str, place: str, text: str) -> list[tuple[str, bool]]:
-    before, found, behind = template.partition(place)
-    return [(before, True), (text, False), (behind, True)] if found else [(template, True)]
+    texts = {"{query}": question, "{document}": passage}
+    parts = re.split(r"(\{query\}|\{document\})", template)
+    return [(texts.get(part, part), part not in texts) for part in parts if texts.get(part, part)]
 
 
 def _unloadable(path: Path, name: str, error: Exception) -> ModelCorrupt:

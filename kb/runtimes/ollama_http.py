@@ -172,16 +172,11 @@ def _connection(endpoint: str, connect_seconds: float) -> tuple[HTTPConnection, 
     try:
         parts = urlsplit(endpoint)
         host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise _no_endpoint(endpoint) from error
-    if parts.scheme not in ("http", "https") or not host:
-        raise _no_endpoint(endpoint)
-    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    return kind(host, port, timeout=connect_seconds), parts.path.rstrip("/")
-
-
-def _no_endpoint(endpoint: str) -> ConfigError:
-    return ConfigError(f"models.llm.endpoint is not a URL: {endpoint!r}", "example: http://127.0.0.1:11434")
+        kind = {"http": HTTPConnection, "https": HTTPSConnection}[parts.scheme if host else ""]
+    except (ValueError, KeyError) as error:
+        message = f"models.llm.endpoint is not a URL: {endpoint!r}"
+        raise ConfigError(message, "example: http://127.0.0.1:11434") from error
+    return kind(str(host), port, timeout=connect_seconds), parts.path.rstrip("/")
 
 
 def _limit_silence(connection: HTTPConnection, silence_seconds: float, deadline: float) -> None:

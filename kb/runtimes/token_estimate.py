@@ -17,11 +17,11 @@ from kb.domain.generation import Message
 MESSAGE_TOKENS = 12
 
 _WORD_CHARS_A_TOKEN = 4
-_HANGUL_TOKENS = 1.5
-_RARE_TOKENS = 3.0  # scripts and symbols that fall back to bytes
+# Tokens of one character; rare scripts and symbols fall back to bytes.
+_CHAR_TOKENS = {"hangul": 1.5, "letter": 1.5, "space": 1.0, "sign": 1.0, "rare": 3.0}
 
 _PIECES = re.compile(
-    r"(?P<word>[A-Za-z]+)|(?P<hangul>[\uac00-\ud7a3]+)|(?P<space> +|\s)"
+    r"(?P<word>[A-Za-z]+)|(?P<hangul>[\uac00-\ud7a3]+)|(?P<blank> +)|(?P<space>\s)"
     r"|(?P<sign>[\x00-\x7f])|(?P<letter>[^\W\d_])|(?P<rare>.)",
     re.DOTALL,
 )
@@ -31,18 +31,13 @@ def estimated_tokens(text: str) -> int:
     """The estimated tokens of `text`, rather too many than too few."""
     tokens = 0.0
     for piece in _PIECES.finditer(text):
-        length = piece.end() - piece.start()
-        match piece.lastgroup:
-            case "word":
-                tokens += -(-length // _WORD_CHARS_A_TOKEN)
-            case "hangul" | "letter":
-                tokens += _HANGUL_TOKENS * length
-            case "space":
-                tokens += 0.0 if piece.group() == " " else 1.0
-            case "sign":
-                tokens += 1.0
-            case _:
-                tokens += _RARE_TOKENS
+        kind, chars = str(piece.lastgroup), piece.end() - piece.start()
+        if kind == "word":
+            tokens += -(-chars // _WORD_CHARS_A_TOKEN)
+        elif kind == "blank":
+            tokens += chars > 1
+        else:
+            tokens += _CHAR_TOKENS[kind] * chars
     return int(tokens) + 1 if tokens else 0
 
 

@@ -12,7 +12,7 @@ from kb.domain.results.upkeep import ModelStatus
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.embed.provider import HUB, LLAMA_CPP, OLLAMA
 from kb.errors import Canceled, KbError
-from kb.models.manifest import list_models, verify_model
+from kb.models.manifest import ModelFacts, list_models, verify_model
 from kb.operations.embedding.plan import configured_model
 from kb.operations.opening.privacy import close_to_others, private_places
 from kb.private import require_writable
@@ -62,13 +62,10 @@ def _told(handle: RunHandle, before: str, hint: str) -> Callable[[str, int, int]
 
 def model_statuses(config: Config) -> list[ModelStatus]:
     """Every model that can be assembled without a hub, installed or not."""
-    used_as = _used_as(config)
-    statuses = []
-    for name, entry in CATALOG.items():
-        version, dimensions = entry.model.version, entry.model.dimensions or 0
-        made = (version, dimensions, entry.licence, entry.installed_bytes)
-        statuses.append(ModelStatus(name, entry.purpose, *made, is_whole(entry, config.model_dir), used_as.get(name)))
-    return statuses
+    return [
+        _status(config, name, entry.model, entry.licence, entry.installed_bytes, is_whole(entry, config.model_dir))
+        for name, entry in CATALOG.items()
+    ]
 
 
 def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> list[ModelStatus]:
@@ -76,26 +73,22 @@ def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> li
 
     Raises: Canceled.
     """
-    used_as = _used_as(config)
     checked = []
     for name in names or list_models(config.model_dir):
-        purpose = CATALOG[name].purpose if name in CATALOG else None
         told = _told(handle, f"all files of {name} were compared", "kb models verify begins again")
         try:
             installed = verify_model(config.model_dir, name, told)
         except Canceled:
             raise
         except KbError as error:
-            problem = f"{error.message}: {error.hint}"
-            checked.append(ModelStatus(name, purpose, "", 0, "", 0, False, used_as.get(name), problem))
-            continue
-        version, dimensions = installed.model.version, installed.model.dimensions or 0
-        made = (version, dimensions, installed.licence, installed.size_bytes)
-        checked.append(ModelStatus(name, purpose, *made, True, used_as.get(name)))
+            fault = f"{error.message}: {error.hint}"
+            checked.append(_status(config, name, ModelFacts(name, ""), "", 0, False)._replace(problem=fault))
+        else:
+            checked.append(_status(config, name, installed.model, installed.licence, installed.size_bytes, True))
     return checked
 
 
-def _used_as(config: Config) -> dict[str, str]:
-    """Each configured model → its use."""
-    name = configured_model(config)
-    return {config.audio.model: "speech"} | ({} if name is None else {name: "primary"})
+def _status(config: Config, name: str, model: ModelFacts, licence: str, size: int, is_installed: bool) -> ModelStatus:
+    purpose = CATALOG[name].purpose if name in CATALOG else None
+    used_as = "primary" if name == configured_model(config) else "speech" if name == config.audio.model else None
+    return ModelStatus(name, purpose, model.version, model.dimensions or 0, licence, size, is_installed, used_as)

@@ -273,6 +273,5 @@ def drop_tables(db: Connection, vector_dir: Path, names: AbstractSet[str]) -> No
     """Removes tables. Their rows go before their files, so that after a crash the next run removes the files."""
     with transaction(db):
         for name in names:
-            queries.delete_table_records(db, lance_table=name)
-            queries.delete_table_tombstones(db, lance_table=name)
+            queries.delete_table(db, lance_table=name)
     remove_tables(vector_dir, sorted(names))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from kb.operations.opening.base import Base
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.writing import writing
 from kb.private import open_for_user
+from kb.scan.git import commit_at
 from kb.store import queries
 from kb.store.connection import Connection, transaction
 from kb.store.mirror import mirrored
@@ -50,7 +50,7 @@ def begin_run(base: Base, db: Connection, golden: GoldenSet, request: RunRequest
     identity = {
         "suite": golden.suite,
         "config_snapshot_json": json.dumps(_snapshot(base.config, request), ensure_ascii=False),
-        "commit_hash": _commit(),
+        "commit_hash": commit_at(str(Path(kb.__file__).parents[1])),  # None where kb is installed
         "name": request.name,
         "mode": request.mode,
         "k": request.k,
@@ -77,10 +77,7 @@ def list_runs(base: Base) -> list[RunRow]:
 
 
 def find_run(runs: Sequence[RunRow], named: str) -> RunRow:
-    """The newest run of that name, or the one whose id begins so.
-
-    Raises: NotFound.
-    """
+    """The newest run of that name, or the one whose id begins so. Raises: NotFound."""
     for run in runs:
         if run.name == named:
             return run
@@ -152,20 +149,6 @@ def _versions(base: Base, ranking: str) -> dict[str, object]:
     }
 
 
-def _commit() -> str | None:
-    """The commit of the checkout kb runs from; None where it is installed."""
-    checkout = Path(kb.__file__).parents[1]
-    if not (checkout / ".git").exists():
-        return None
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(checkout), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
-
-
 def compare_runs(base: Base, before: str | None, after: str | None, *, tolerance: float) -> Comparison:
     """The comparison of two runs by their names or ids; of the newest two of one golden set where none is named.
 
@@ -189,10 +172,7 @@ def compare_runs(base: Base, before: str | None, after: str | None, *, tolerance
 
 
 def write_report(comparison: Comparison, file: Path) -> None:
-    """Writes a comparison as one self-contained HTML page.
-
-    Raises: UsageError where the file cannot be written.
-    """
+    """Writes a comparison as one self-contained HTML page. Raises: UsageError where the file cannot be written."""
     try:
         with open_for_user(file) as page:
             page.write(comparison_page(comparison))

@@ -101,7 +101,7 @@ def _read_all(run: IngestRun, batches: Sequence[Batch], rules: ReadingRules) -> 
         return
     from kb.workers.pool import WorkerPool
 
-    with closing(WorkerPool[int](processes, in_hand=_MOST_IN_HAND)) as pool:
+    with closing(WorkerPool[_Ahead](processes, in_hand=_MOST_IN_HAND)) as pool:
         yield from _in_order(run, deque(batches), pool, rules)
 
 
@@ -123,20 +123,18 @@ def _may_go_ahead(ahead: Sequence[_Ahead]) -> bool:
     return len(ahead) < _MOST_AHEAD and sum(each.byte_len for each in ahead) < _MOST_BYTES_AHEAD
 
 
-def _in_order(run: IngestRun, left: deque[Batch], pool: WorkerPool[int], rules: ReadingRules) -> Iterator[ReadBatch]:
+def _in_order(run: IngestRun, left: deque[Batch], pool: WorkerPool[_Ahead], rules: ReadingRules) -> Iterator[ReadBatch]:
     stages = run.report.stages
     ahead: deque[_Ahead] = deque()
-    in_hand: dict[int, _Ahead] = {}
     has_lost = False
     while (ahead or left) and not run.handle.is_canceled():
         while left and _may_go_ahead(ahead) and pool.has_room and not has_lost:
             ahead.append(_Ahead(left.popleft()))
-            in_hand[len(left)] = ahead[-1]
-            pool.submit(len(left), read_batch, ahead[-1].batch, rules)
+            pool.submit(ahead[-1], read_batch, ahead[-1].batch, rules)
         may_read_here = bool(left) and _may_go_ahead(ahead)
         is_ready = bool(ahead) and ahead[0].read is not None
-        for number, reply in pool.replies(0 if is_ready or may_read_here else _POLL_S):
-            has_lost = _take(run, in_hand.pop(number), reply, rules) or has_lost
+        for submitted, reply in pool.replies(0 if is_ready or may_read_here else _POLL_S):
+            has_lost = _take(run, submitted, reply, rules) or has_lost
         if ahead and (first := ahead[0].read) is not None:
             yield first
             ahead.popleft()

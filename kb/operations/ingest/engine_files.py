@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, read_labels
 from kb.domain.documents import Document, Metadata, SourceFile
@@ -67,11 +66,10 @@ class EngineFiles:
 
     def __init__(self, run: IngestRun) -> None:
         plan = run.request.extraction
-        self.in_hand: dict[int, _Stepped] = {}
+        self.in_hand = 0
         self._run = run
         self._cache = None if run.request.dry_run else DerivedCache(plan.cache, plan.cache_bytes)
-        self._pool: WorkerPool[int] = WorkerPool(plan.processes, Limits(plan.memory_bytes, plan.quiet_cpu_s))
-        self._numbers = count()
+        self._pool: WorkerPool[_Stepped] = WorkerPool(plan.processes, Limits(plan.memory_bytes, plan.quiet_cpu_s))
 
     @property
     def has_room(self) -> bool:
@@ -106,10 +104,9 @@ class EngineFiles:
         """The files that the workers finished, after a short wait."""
         done: list[tuple[SourceFile, Reading]] = []
         with self._run.report.stages.measure("engines"):
-            for number, reply in self._pool.replies(_POLL_S):
-                file = self.in_hand[number]
+            for file, reply in self._pool.replies(_POLL_S):
                 if isinstance(reply, Done | Lost):
-                    del self.in_hand[number]
+                    self.in_hand -= 1
                     reading = _lost(reply) if isinstance(reply, Lost) else self._ended(file, reply.value)
                     done += [(file.changed.file, reading)] if reading is not None else ()
                 elif isinstance(reply.value, StepProgress):
@@ -138,11 +135,10 @@ class EngineFiles:
     def _submit(self, file: _Stepped) -> None:
         """Submits the remaining steps to a worker."""
         plan = self._run.request.extraction
-        number = next(self._numbers)
-        self.in_hand[number] = file
+        self.in_hand += 1
         settings = replace(plan.settings, pdf_passwords=file.passwords)
         work = Work(file.changed.file.media_type, file.todo, file.results, settings, file.kept)
-        self._pool.submit(number, derive_steps, work, file.content.data)
+        self._pool.submit(file, derive_steps, work, file.content.data)
 
     def _read_without(self, file: _Stepped, failed: DerivedName | None, error: ModelError) -> Reading | None:
         """Continues a file whose engine is not usable, with the results of the others, if any."""
