@@ -26,7 +26,7 @@ EXIT_INTERRUPTED = 130
 COMMANDS = {
     "init": ("setup", "Create the configuration, the data directory and the workspace folder."),
     "ingest": ("ingest", "Update the index from your files."),
-    "ingest-file": ("ingest", "Take in a file from elsewhere, or text from standard input."),
+    "ingest-file": ("ingest", "Add a file from elsewhere, or text from standard input."),
     "search": ("search", "Find passages, each with an exact citation."),
     "ask": ("ask", "Answer a question from your notes, with citations, or say that they hold no answer."),
     "answers": ("answers", "Show earlier answers."),
@@ -38,21 +38,21 @@ COMMANDS = {
     "web": ("serve", "Search, ask and read on a page in your browser."),
     "status": ("state", "Show what is indexed, when, and what is pending."),
     "list": ("inspect", "List what is indexed."),
-    "inspect": ("inspect", "Show all that is stored of one document, chunk or name in code."),
+    "inspect": ("inspect", "Show all stored data of one document, chunk or name in code."),
     "models": ("setup", "Install and check the models that find passages by meaning."),
     "index": ("upkeep", "Rebuild parts of the index, or show its vectors."),
-    "eval": ("eval", "Measure how well questions find what they should."),
-    "cache": ("upkeep", "Show and shrink the caches, which save reading and embedding twice."),
-    "forget": ("upkeep", "Forget documents: nothing of their text stays in anything kb keeps."),
-    "reset": ("upkeep", "Remove what kb has made: vectors, index, answers, or everything."),
+    "eval": ("eval", "Measure search and answers by golden questions."),
+    "cache": ("upkeep", "Show and shrink the caches of extracted text and vectors."),
+    "forget": ("upkeep", "Forget documents: remove their text from all that kb stores."),
+    "reset": ("upkeep", "Remove data that kb has made: vectors, index, answers, or everything."),
     "config": ("setup", "Show the configuration in effect."),
     "doctor": ("state", "Check the installation, the index and the models."),
     "schema": ("state", "Show what this kb can do, its versions, and what is indexed."),
     "mcp": ("serve", "Serve the knowledge base to agents (Model Context Protocol)."),
-    "audit": ("answers", "Show what agents were given."),
+    "audit": ("answers", "Show which texts agents received."),
     "sql": ("inspect", "Prepare the plain sqlite3 program for this knowledge base."),
     "completion": ("setup", "Print the completion script of a shell."),
-    "help": ("setup", "Show how kb, or one of its commands, is called."),
+    "help": ("setup", "Show the help of kb or of one of its commands."),
 }
 
 # What else people type → the command, or the option of kb.
@@ -102,7 +102,7 @@ class _Commands(CommandGroup):
 )
 @option("--config", "config_path", metavar="FILE", help="Configuration file [env: KB_CONFIG].")
 @option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set one key, e.g. search.default_k=5.")
-@option("--read-only", is_flag=True, help="Change nothing: what would write refuses [env: KB_READ_ONLY].")
+@option("--read-only", is_flag=True, help="Change nothing: commands that would write fail [env: KB_READ_ONLY].")
 @option("--verbose", is_flag=True, help="Show what caused an error.")
 @option("--debug", is_flag=True, help="Write a log with every SQL statement and full tracebacks.")
 @version_option(f"kb, version {__version__}")

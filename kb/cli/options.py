@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from kb.domain.filters import OPTIONS, Filter, SearchFilters
+from kb.domain.search import MODES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -77,6 +78,12 @@ class Number(click.FloatRange):
 def option(*names: str, help: str, **settings: Any) -> Callable[[Command], Command]:
     """As `click.option`."""
     return click.option(*names, cls=_Option, help=help, **settings)
+
+
+def mode_option(command: Command) -> Command:
+    """The option that chooses between words and meaning."""
+    kinds = "Search by words and meaning (hybrid), by words (lexical) or by meaning (vector)."
+    return option("--mode", type=click.Choice(list(MODES)), help=kinds)(command)
 
 
 def help_option(command: Command) -> Command:

@@ -153,13 +153,13 @@ Examples:
 """,
 )
 @click.argument("id", required=False)
-@click.option("--all", "every", is_flag=True, help="Every answer that was kept.")
+@click.option("--all", "every", is_flag=True, help="Check all stored answers.")
 @json_option("Print one answer_check.v1 per line.")
 @pass_call
 def verify_command(call: Call, id: str | None, every: bool, as_json: bool) -> int:
-    """Check which quotations of an answer are still in their files, which moved, and which changed to what.
+    """Check which quotations of an answer are unchanged in their files, which moved, and which changed.
 
-    Reads the files themselves, not the index. Exit code 1 when a quotation is no longer anywhere.
+    Reads the files themselves, not the index. Exit code 1 when a quotation is no longer in any file.
     """
     if id is not None and every:
         raise UsageError("an id and --all at once", "give one of them")
@@ -200,7 +200,7 @@ def _show_quote(quote: QuoteCheck) -> None:
 
 @click.group("audit", cls=CommandGroup)
 def audit_command() -> None:
-    """Show what agents were given through kb mcp."""
+    """Show which texts agents received through kb mcp."""
 
 
 @audit_command.command(
@@ -211,13 +211,13 @@ Examples:
   kb audit list --limit 1000 --json | jq -r '.places[]' | sort | uniq -c | sort -rn
 """,
 )
-@click.option("--client", metavar="NAME", help="Only by this agent, as it names itself.")
-@click.option("--tool", metavar="NAME", help="Only by this tool.")
+@click.option("--client", metavar="NAME", help="Only calls of this agent, by the name it gives itself.")
+@click.option("--tool", metavar="NAME", help="Only calls of this tool.")
 @click.option("-n", "--limit", type=WholeNumber(1, 200_000), default=50, help="At most this many [default: 50].")
 @json_option("Print one disclosure.v1 per line.")
 @pass_call
 def audit_list_command(call: Call, client: str | None, tool: str | None, limit: int, as_json: bool) -> int:
-    """List calls with what was given, the last first. Exit code 1 when there is none."""
+    """List the calls of agents and the places that each received, the newest first. Exit code 1 when there is none."""
     rows = disclosures(call.config, client=client, tool=tool, limit=limit)
     return echo_rows(rows, as_json, _show_disclosure, "no agent was given anything yet")
 

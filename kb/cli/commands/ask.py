@@ -8,14 +8,14 @@ from collections.abc import Callable
 import click
 
 from kb.cli.call import Call, json_option, pass_call
-from kb.cli.options import Number, QuestionCommand, WholeNumber, filter_options, help_option, option
+from kb.cli.options import Number, QuestionCommand, WholeNumber, filter_options, help_option, mode_option, option
 from kb.cli.output.answer import show_answer, show_tokens
 from kb.cli.output.printing import print_json
 from kb.cli.output.streams import question_of
 from kb.domain.answers import AskEvent
 from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import MODES, SearchMode
+from kb.domain.search import SearchMode
 from kb.errors import UsageError
 from kb.operations.answers.last_shown import shown_answer
 from kb.operations.ask.ask import ask
@@ -40,20 +40,24 @@ Examples:
 """,
 )
 @click.argument("question", nargs=-1)
-@option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many passages to look for [default: search.default_k].")
-@option("--mode", type=click.Choice(list(MODES)), help="By words and meaning, or by one of them.")
+@option("-k", "--k", "k", type=WholeNumber(1, 1000), help="Number of passages to retrieve [default: search.default_k].")
+@mode_option
 @filter_options
 @option(
     "--provider",
     type=click.Choice(["auto", "ollama", "llama_cpp", "extractive"]),
-    help="Who answers [default: models.llm.provider].",
+    help="What writes the answer [default: models.llm.provider].",
 )
 @option("--temperature", type=Number(0, 2), help="0 gives the same answer every time.")
-@option("--seed", type=int, help="For temperatures above 0.")
+@option("--seed", type=int, help="Seed for temperatures above 0.")
 @option("--session", "session_id", metavar="NAME", help="Continue this conversation, or begin it.")
-@option("--deep", is_flag=True, help="In steps: each part of the question by itself, then what is still needed.")
+@option(
+    "--deep",
+    is_flag=True,
+    help="In steps: search for each part of the question, then for what is still missing.",
+)
 @option("--explain", is_flag=True, help="Show the source of each sentence, and how the passages were found.")
-@option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as it is made, then answer.v1.")
+@option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as they come, then answer.v1.")
 @json_option("Print answer.v1.")
 @help_option
 @pass_call
@@ -74,9 +78,9 @@ def ask_command(
 ) -> int:
     """Answer a question from your own notes, each sentence with its source, or say that they hold no answer.
 
-    A language model writes the answer where there is one (Ollama, or a GGUF file); otherwise your own sentences are
-    quoted, word for word. What is said of the answer is in the language of the question, Korean or else English.
-    Exit code 0 for an answer kb is sure of, 1 where it is unsure or refuses.
+    A language model (on Ollama, or in a GGUF file) writes the answer. Without one, kb quotes your own sentences word
+    for word. Notes about the answer are in Korean for a Korean question, otherwise in English. Exit code 0 when kb is
+    sure of the answer, 1 when it is unsure or refuses.
     """
     config = call.config
     text = question_of(question)

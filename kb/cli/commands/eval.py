@@ -12,7 +12,7 @@ from kb.cli.call import Call, CommandGroup, json_option, pass_call
 from kb.cli.options import Number, WholeNumber
 from kb.cli.output.evaluation import show_calibration, show_comparison, show_impact, show_run, show_runs
 from kb.cli.output.printing import echo_result, echo_rows, print_json
-from kb.cli.output.progress import interruptible, show_count
+from kb.cli.output.progress import interruptible, show_progress
 from kb.cli.output.terminal import plain, plain_line
 from kb.config import load
 from kb.domain.results.comparison import ExplainedComparison
@@ -43,7 +43,7 @@ suite_option = click.option("--suite", metavar="FILE", help="The golden set [def
 
 @click.group("eval", cls=CommandGroup)
 def eval_command() -> None:
-    """Measure how well questions find what they should, and whether a change made it better."""
+    """Measure search and answers by golden questions, and whether a change made them better."""
 
 
 @eval_command.command(
@@ -58,8 +58,8 @@ Examples:
 @suite_option
 @click.option("--queries", default="queries.jsonl", metavar="NAME", help="The questions, one JSON object per line.")
 @click.option("--qrels", default="qrels.tsv", metavar="NAME", help="The judgements: query_id, path, relevance.")
-@click.option("--prefix", default="", metavar="PATH/", help="Where the documents lie below the workspace root.")
-@click.option("--name", metavar="NAME", help="What the set is called [default: the folder's name].")
+@click.option("--prefix", default="", metavar="PATH/", help="Folder of the documents below the workspace root.")
+@click.option("--name", metavar="NAME", help="Name of the set [default: the folder's name].")
 @click.option("--force", is_flag=True, help="Replace the golden set that is there.")
 @pass_call
 def import_command(
@@ -95,9 +95,9 @@ Examples:
 )
 @click.argument("query")
 @suite_option
-@click.option("-k", "--k", "k", type=WholeNumber(1, 100), default=5, help="How many hits to judge [5].")
+@click.option("-k", "--k", "k", type=WholeNumber(1, 100), default=5, help="Number of hits to judge [5].")
 @click.option("--mode", type=click.Choice(list(MODES)), help="As in kb search.")
-@click.option("--category", metavar="NAME", help="What kind of question it is.")
+@click.option("--category", metavar="NAME", help="Kind of question, e.g. exact.")
 @pass_call
 def judge_command(
     call: Call, query: str, suite: str | None, k: int, mode: SearchMode | None, category: str | None
@@ -177,12 +177,12 @@ Examples:
 )
 @suite_option
 @click.option("--mode", type=click.Choice(list(MODES)), help="As in kb search.")
-@click.option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many hits per question; as in kb search.")
-@click.option("--name", metavar="NAME", help="What to call the run; the newest of a name counts.")
+@click.option("-k", "--k", "k", type=WholeNumber(1, 1000), help="Number of hits per question; as in kb search.")
+@click.option("--name", metavar="NAME", help="Name of the run; the newest run of a name counts.")
 @click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set a key for this run: search.…, rerank.…, rag.…."
 )
-@click.option("--with-ask", is_flag=True, help="Answer each question too, and measure refusals and what answers say.")
+@click.option("--with-ask", is_flag=True, help="Also answer each question, and measure refusals and answers.")
 @json_option("Print eval_run.v1.")
 @pass_call
 def run_command(
@@ -197,11 +197,11 @@ def run_command(
 ) -> int:
     """Ask every question of a golden set and measure what is found.
 
-    Ctrl-C keeps what is measured; the same call goes on from there.
+    Ctrl-C keeps what was measured so far; the same command continues from there.
     """
     require_search_settings(settings)
     config = load(call.config_path, (*call.settings, *settings))
-    with open_base(config, many=True) as session, interruptible(show_count()) as handle:
+    with open_base(config, many=True) as session, interruptible(show_progress()) as handle:
         asked = session.defaults.query("", mode, k)
         request = RunRequest(suite_file(config, suite), asked.mode, asked.k, name, with_ask)
         report = run_suite(session, request, handle)
@@ -249,7 +249,7 @@ Examples:
 @click.argument("before", metavar="[BEFORE", required=False)
 @click.argument("after", metavar="AFTER]", required=False)
 @click.option("--tolerance", type=Number(0, 1), default=0.01, help="How far a metric may fall [default: 0.01].")
-@click.option("--moved", type=WholeNumber(0), default=5, help="How many moved questions to show [5].")
+@click.option("--moved", type=WholeNumber(0), default=5, help="Number of moved questions to show [5].")
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @json_option("Print eval_comparison.v1.")
 @pass_call
@@ -318,11 +318,11 @@ def calibrate_command(call: Call, answerable: Path | None, unanswerable: Path | 
     """See what kb ask refuses and answers of your own questions, at each rag.score_gate and rag.answer_precision.
 
     A file has one question per line: plain text, or JSON. {"text": "when is it due?", "expected": "notes/a.md"} says
-    where the answer is (a path, path#L3-L9, or a list of them), "must_contain": ["2 years"] what belongs in it: how
-    often answers are right is counted of such lines, whether a question is refused of all. Nothing is changed.
+    where the answer is (a path, path#L3-L9, or a list of them), "must_contain": ["2 years"] what it must contain. Such
+    lines measure how often answers are right; all lines measure how often questions are refused. Nothing is changed.
     """
     if not answerable or not unanswerable:
         raise UsageError("it takes questions of both kinds", "kb eval calibrate --answerable FILE --unanswerable FILE")
-    with open_base(call.config, many=True) as session, interruptible(show_count()) as handle:
+    with open_base(call.config, many=True) as session, interruptible(show_progress()) as handle:
         report = calibrate(session, answerable, unanswerable, handle)
     echo_result(report, as_json, show_calibration)

@@ -43,7 +43,7 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 @click.option("--allow-empty", is_flag=True, help="Empty the knowledge base when the workspace is empty.")
 @click.option("--moved", is_flag=True, help="Continue after the workspace folder was moved or renamed.")
-@click.option("--no-embed", is_flag=True, help="Leave the vectors for later: kb index --embeddings.")
+@click.option("--no-embed", is_flag=True, help="Do not compute vectors now; kb index --embeddings does it later.")
 @click.option(
     "--media", metavar="KIND,…", help=f"Only these kinds of files: {', '.join(KINDS.families)} [default: all]."
 )
@@ -91,11 +91,11 @@ Examples:
 """,
 )
 @click.argument("path")
-@click.option("--name", help=f"What standard input would be called; its ending says its kind [default: {_STDIN_NAME}].")
-@click.option("--title", help="Written into the frontmatter of Markdown.")
-@click.option("--source-uri", help="Where it comes from; written into the frontmatter of Markdown.")
-@click.option("--dry-run", is_flag=True, help="Say where the copy would go; copy and index nothing.")
-@click.option("--no-embed", is_flag=True, help="Leave the vectors for later: kb index --embeddings.")
+@click.option("--name", help=f"File name for standard input; its extension gives the kind [default: {_STDIN_NAME}].")
+@click.option("--title", help="Title to write into Markdown frontmatter.")
+@click.option("--source-uri", help="Origin to write into Markdown frontmatter.")
+@click.option("--dry-run", is_flag=True, help="Show where the copy would go; copy and index nothing.")
+@click.option("--no-embed", is_flag=True, help="Do not compute vectors now; kb index --embeddings does it later.")
 @json_option("Print ingest_progress.v1 lines, then ingest_report.v1.")
 @pass_call
 def ingest_file_command(
@@ -110,8 +110,8 @@ def ingest_file_command(
 ) -> int:
     """Copy a file from elsewhere, or text from standard input (-), into the workspace, and index it.
 
-    The copy goes to _external/ and is named by its content, so that the same content twice is one file. It is found,
-    cited and kept by kb ingest as any other file there; delete it and run kb ingest to take it out again.
+    The copy goes to _external/ and is named by its content: adding the same content twice gives one file. kb treats it
+    like any other file of the workspace. To remove it, delete the copy and run kb ingest.
     """
     config = call.config
     if path == "-":

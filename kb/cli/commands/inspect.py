@@ -101,7 +101,7 @@ def _say_none(call: Call, filters: SearchFilters, none: str) -> None:
 
 @click.group("inspect", cls=CommandGroup)
 def inspect_command() -> None:
-    """Show all that is stored of one document, chunk or name in code."""
+    """Show all stored data of one document, chunk or name in code."""
 
 
 @inspect_command.command("doc", epilog="\b\nExamples:\n  kb inspect doc 3f9a2c\n  kb inspect doc notes/kb.md --json\n")
@@ -109,7 +109,7 @@ def inspect_command() -> None:
 @json_option("Print doc_inspection.v1.")
 @pass_call
 def inspect_doc_command(call: Call, id: str, as_json: bool) -> None:
-    """Show a document: by its id, the start of one, or its path."""
+    """Show a document by its id, the start of its id, or its path."""
     found = inspect_document(call.session, id)
     if as_json:
         print_json(found)
@@ -148,7 +148,7 @@ def inspect_doc_command(call: Call, id: str, as_json: bool) -> None:
 @json_option("Print chunk_inspection.v1.")
 @pass_call
 def inspect_chunk_command(call: Call, id: str, as_json: bool) -> None:
-    """Show a chunk, by its id or the start of one: its text and the words it is found by."""
+    """Show a chunk by its id or the start of its id: its text and its indexed words."""
     inspected = inspect_chunk(call.session, id)
     if as_json:
         print_json(inspected)
@@ -179,7 +179,7 @@ def inspect_chunk_command(call: Call, id: str, as_json: bool) -> None:
 @json_option("Print symbol_inspection.v1.")
 @pass_call
 def inspect_symbol_command(call: Call, name: str, as_json: bool) -> None:
-    """Show where source code defines a name, and the lines that call or construct what is called so."""
+    """Show where source code defines a name, and the lines that call or construct it."""
     found = inspect_symbol(call.session, name)
     if as_json:
         print_json(found)
@@ -226,7 +226,7 @@ Examples:
 @click.option("--writable", is_flag=True, help="With --rc: leave the database open for writing.")
 @click.option("--query", metavar="QUERY", help="Set the parameters that kb search would bind for this question.")
 @click.option("--mode", type=click.Choice(list(MODES)), help="As in kb search.")
-@click.option("-k", "--k", "k", type=WholeNumber(1, 1000), help="How many hits [default: search.default_k].")
+@click.option("-k", "--k", "k", type=WholeNumber(1, 1000), help="Number of hits [default: search.default_k].")
 @filter_options
 @json_option("Print sql_query.v1.")
 @pass_call
@@ -243,7 +243,7 @@ def sql_command(
     """Prepare the plain sqlite3 program for this knowledge base.
 
     An init file opens the knowledge base read-only and sets every parameter of the search statements, so that .read
-    gives the rows of kb search. --query sets them for a question, in the init file or by themselves.
+    gives the rows of kb search. --query sets the parameters of a question, in the init file or alone.
     """
     config = call.config
     if query is None and (k is not None or filters != SearchFilters()):

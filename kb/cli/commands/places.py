@@ -39,10 +39,10 @@ Examples:
     type=WholeNumber(0, MOST_CONTEXT_LINES),
     default=0,
     metavar="LINES",
-    help="So many lines before and behind each place.",
+    help="Print this many lines before and after each place.",
 )
-@click.option("--max-tokens", type=WholeNumber(LEAST_TOKENS), help="At most so many tokens of text together.")
-@click.option("--cursor", help="Go on where an earlier fetch with --max-tokens ended.")
+@click.option("--max-tokens", type=WholeNumber(LEAST_TOKENS), help="At most this many tokens of text in total.")
+@click.option("--cursor", help="Continue where an earlier fetch with --max-tokens ended.")
 @json_option("Print fetch.v1.")
 @pass_call
 def fetch_command(
@@ -55,7 +55,7 @@ def fetch_command(
 ) -> int:
     """Print the text at PLACES as it was indexed, with line numbers.
 
-    A place is a citation, a path, the id of a passage or document, or a number of what was shown last. Exit code 1 when
+    A place is a citation, a path, the id of a passage or document, or a number in the list shown last. Exit code 1 when
     a place cannot be fetched; the others are printed.
     """
     if not places and cursor is None:
@@ -126,13 +126,13 @@ Examples:
 """,
 )
 @click.argument("place")
-@click.option("--answer", "answer_id", metavar="ID", help="Count in the citations of this answer.")
+@click.option("--answer", "answer_id", metavar="ID", help="Take the number from the citations of this answer.")
 @click.option("--print", "print_only", is_flag=True, help="Print the command instead of running it.")
 @pass_call
 def open_command(call: Call, place: str, answer_id: str | None, print_only: bool) -> int:
     """Show a passage in its file: PLACE is a number, a citation or a file.
 
-    A number counts in what kb search, kb ask or kb answers show printed last, in whatever form.
+    A number refers to the last output of kb search, kb ask or kb answers show, in any format.
 
     Opens $VISUAL, $EDITOR or $PAGER at the line; pages and recordings in a viewer that can jump there.
     """

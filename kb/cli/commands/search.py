@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from kb.cli.call import Call, json_option, pass_call
-from kb.cli.options import Number, QuestionCommand, WholeNumber, filter_options, help_option, option
+from kb.cli.options import Number, QuestionCommand, WholeNumber, filter_options, help_option, mode_option, option
 from kb.cli.output.hits import show_hits
 from kb.cli.output.printing import print_json
 from kb.cli.output.streams import question_of
 from kb.domain.filters import SearchFilters
-from kb.domain.search import MODES, SearchMode, SearchResponse
+from kb.domain.search import SearchMode, SearchResponse
 from kb.errors import UsageError
 from kb.operations.answers.last_shown import shown_hits
 from kb.operations.search.search import search
@@ -38,10 +38,10 @@ Examples:
 )
 @click.argument("query", nargs=-1)
 @option("-k", "-n", "--k", "--limit", "k", type=WholeNumber(1, 1000), help="How many hits [default: search.default_k].")
-@option("--mode", type=click.Choice(list(MODES)), help="By words and meaning, or by one of them.")
+@mode_option
 @filter_options
 @option("--explain", is_flag=True, help="Show how each hit was found.")
-@option("--trace", is_flag=True, help="Show what each stage of the search took, and of how many things it was.")
+@option("--trace", is_flag=True, help="Show the time and the number of items of each stage of the search.")
 @option(
     "--format",
     "form",
@@ -49,12 +49,12 @@ Examples:
     default="text",
     help="How to print the hits; json is search_response.v1, as with --json, vim is path:line:column:text.",
 )
-@option("--files", is_flag=True, help="Only the files, each once: as --per-file 1 --format paths.")
-@option("--per-file", type=WholeNumber(1), help="At most so many hits of one file.")
-@option("--min-score", type=Number(), help="Only hits with at least this score, of whatever kind it is.")
+@option("--files", is_flag=True, help="Print only the files, each once; the same as --per-file 1 --format paths.")
+@option("--per-file", type=WholeNumber(1), help="At most this many hits per file.")
+@option("--min-score", type=Number(), help="Only hits with at least this score.")
 @option("--snippet-chars", type=WholeNumber(20, 10_000), help="Length of snippets [default: search.snippet_chars].")
-@option("--max-tokens", type=WholeNumber(50), help="As many hits as so many tokens hold, at least one.")
-@option("--cursor", help="Go on where an earlier search with --max-tokens or --cursor ended; begin with: start.")
+@option("--max-tokens", type=WholeNumber(50), help="Print as many hits as fit into this many tokens, at least one.")
+@option("--cursor", help="Continue where an earlier search with --max-tokens or --cursor ended; first page: start.")
 @option("--bulk", is_flag=True, help="Read one JSON question per line on stdin, write one result per line.")
 @json_option("Print search_response.v1.")
 @help_option
@@ -79,7 +79,7 @@ def search_command(
 ) -> int:
     """Find passages by their words and their meaning, each with an exact citation.
 
-    Words are matched by their stems, Korean words by their morphemes; meaning across Korean and English. Exit code 1
+    kb matches words by their stems, Korean words by their morphemes, and meaning across Korean and English. Exit code 1
     when nothing is found.
     """
     if bulk:

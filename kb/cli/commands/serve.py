@@ -59,12 +59,12 @@ Examples:
 """,
 )
 @click.argument("question", nargs=-1)
-@click.option("--plain", is_flag=True, help="Numbered lists and keys by letter, nothing drawn.")
+@click.option("--plain", is_flag=True, help="Numbered lists and letter keys, for screen readers and slow lines.")
 @pass_call
 def ui_command(call: Call, question: tuple[str, ...], plain: bool) -> int:
     """Search as you type, ask, and read what is found, in the terminal.
 
-    The document stands beside the hits, at the place that is cited. What is asked is kept, as by kb ask.
+    The document is shown beside the hits, at the cited place. Answers are stored, as with kb ask.
     """
     asked = " ".join(question)
     with _readable_session(call) as session:
@@ -94,13 +94,13 @@ Examples:
 @click.argument("question", nargs=-1)
 @click.option("--port", type=WholeNumber(1024, 65535), help="Listen here [default: 7411, or any that is free].")
 @click.option("--open/--no-open", "opens", default=True, help="Show the page in your browser.")
-@click.option("--allow-write", is_flag=True, help="Keep the answers that are asked for on the page.")
+@click.option("--allow-write", is_flag=True, help="Store the answers to questions asked on the page.")
 @pass_call
 def web_command(call: Call, question: tuple[str, ...], port: int | None, opens: bool, allow_write: bool) -> None:
     """Search, ask and read on a page in your browser, until Ctrl-C.
 
-    The page is served to this machine alone (127.0.0.1). Its address holds a key that is new each time; without it the
-    server answers nobody. It fetches nothing from anywhere else, and what is written in a document never runs.
+    The server listens on this machine only (127.0.0.1). Its address contains a key that is new at each start; requests
+    without it are refused. The page loads nothing from other hosts and runs no code from documents.
     """
     require("kb web", lacking_packages(("starlette", "uvicorn", "nh3"), "web"))
     room = _room("kb web")
@@ -121,7 +121,7 @@ def web_command(call: Call, question: tuple[str, ...], port: int | None, opens: 
     invoke_without_command=True,
     epilog="""\b
 Examples:
-  kb mcp install claude-code                 # tells an agent of kb, once; it then starts kb mcp by itself
+  kb mcp install claude-code                 # adds kb to an agent, once; the agent then starts kb mcp
   kb mcp --print-config cursor               # what to paste into its configuration by hand
   kb mcp                                     # serve on standard input and output
   kb mcp --http                              # serve at an address of this machine, with a token, until Ctrl-C
@@ -130,7 +130,7 @@ Examples:
 @click.option("--http", "over_http", is_flag=True, help="Serve over HTTP, to this machine alone.")
 @click.option("--port", type=WholeNumber(1024, 65535), help="With --http: listen here [default: 7412, or any free].")
 @click.option("--allow-write", is_flag=True, help="Also offer add_note and ingest.")
-@click.option("--print-config", "client", type=click.Choice(CLIENTS), help="Print what this agent is told of kb.")
+@click.option("--print-config", "client", type=click.Choice(CLIENTS), help="Print the configuration for this agent.")
 @click.pass_context
 @pass_call
 def mcp_command(
@@ -174,13 +174,13 @@ Examples:
 """,
 )
 @click.argument("client", type=click.Choice(CLIENTS))
-@click.option("--allow-write", is_flag=True, help="With add_note and ingest.")
+@click.option("--allow-write", is_flag=True, help="Also offer add_note and ingest.")
 @click.option("--yes", is_flag=True, help="Write it without asking.")
 @pass_call
 def mcp_install_command(call: Call, client: Client, allow_write: bool, yes: bool) -> int:
-    """Tell an agent of kb: show what changes in its configuration, ask, and write it.
+    """Add kb to the configuration of an agent: show the change, ask, and write it.
 
-    Exit code 1 where it was not wanted.
+    Exit code 1 when you decline.
     """
     _require_mcp()
     change = change_for(client, launch(call.config.file, allow_write=allow_write))

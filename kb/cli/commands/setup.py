@@ -12,7 +12,7 @@ from click.shell_completion import get_completion_class
 
 from kb.cli.call import Call, CommandGroup, HelpContext, json_option, pass_call
 from kb.cli.output.printing import echo_folded, echo_result, echo_rows, print_json
-from kb.cli.output.progress import interruptible, show_bytes
+from kb.cli.output.progress import interruptible, show_progress
 from kb.cli.output.terminal import plain_line
 from kb.config import Config, default_path, expand_variables, load
 from kb.config.writing import items, to_toml, toml_value
@@ -32,7 +32,7 @@ Examples:
 """,
 )
 @click.option("--root", metavar="DIR", help="The folder with your notes [default: ~/KnowledgeBase].")
-@click.option("--data-dir", metavar="DIR", help="Where kb keeps what it makes [default: ~/.local/share/kb].")
+@click.option("--data-dir", metavar="DIR", help="Folder for the data of kb [default: ~/.local/share/kb].")
 @click.option("--force", is_flag=True, help="Write the configuration file again, with defaults; touch nothing else.")
 @json_option("Print init_report.v1.")
 @pass_call
@@ -114,7 +114,7 @@ def _echo_config(config: Config, as_json: bool, text: str) -> None:
 
 @click.group("models", cls=CommandGroup)
 def models_command() -> None:
-    """Install and check models. Nothing is ever fetched during a search or an answer."""
+    """Install and check models. Searches and answers never download anything."""
 
 
 @models_command.command(
@@ -131,12 +131,12 @@ Examples:
 @json_option("Print one model_status.v1 per line.")
 @pass_call
 def models_install_command(call: Call, names: tuple[str, ...], force: bool, as_json: bool) -> None:
-    """Install models: fetched once, checked against pinned checksums, resumed where a try was cut off."""
+    """Install models: download once, check pinned checksums, resume an interrupted download."""
     wanted = names or configured_installs(call.config)
     if not wanted:
         provider = call.config.models_embedding.provider
         raise UsageError(f"nothing to install (models.embedding.provider = {provider})", "name one: kb models list")
-    with interruptible(show_bytes()) as handle:
+    with interruptible(show_progress()) as handle:
         done = install_models(call.config, wanted, force=force, handle=handle)
     _show_models([status for status in model_statuses(call.config) if status.name in done], as_json)
 
@@ -154,8 +154,8 @@ def models_list_command(call: Call, as_json: bool) -> None:
 @json_option("Print one model_status.v1 per line.")
 @pass_call
 def models_verify_command(call: Call, names: tuple[str, ...], as_json: bool) -> int:
-    """Compare every file of the installed models with its checksum. Exit code 3 when one is off."""
-    with interruptible(show_bytes()) as handle:
+    """Compare every file of the installed models with its checksum. Exit code 3 when one differs."""
+    with interruptible(show_progress()) as handle:
         checked = verify_models(call.config, names, handle)
     _show_models(checked, as_json)
     return 3 if any(status.problem for status in checked) else 0
@@ -186,7 +186,7 @@ Examples:
 @click.argument("words", nargs=-1, metavar="[COMMAND]...")
 @click.pass_context
 def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Show how kb, or one of its commands, is called: what --help shows."""
+    """Show the help of kb or of one of its commands, as --help does."""
     shown = ctx.find_root()
     for word in words:
         group = shown.command

@@ -43,9 +43,9 @@ _MARKS: Mapping[State, tuple[str, Style]] = {
 @json_option("Print base_status.v1.")
 @pass_call
 def status_command(call: Call, as_json: bool) -> None:
-    """Show what is indexed, when that was, and what is pending or missing, each with what to do.
+    """Show what is indexed, when it was indexed, and what is pending or missing, with the command for each.
 
-    kb doctor checks that all of it is in order; kb schema shows versions.
+    kb doctor checks the installation and the index; kb schema shows versions.
     """
     status = base_status(call.session)
     if as_json:
@@ -77,13 +77,13 @@ def _most_first(counts: Mapping[str, int]) -> str:
 
 
 @click.command("doctor", epilog="\b\nExamples:\n  kb doctor\n  kb doctor --json | jq '.checks[] | select(.ok | not)'\n")
-@click.option("--quick", is_flag=True, help="Leave out what reads the whole database: pages, indexes, references.")
+@click.option("--quick", is_flag=True, help="Skip the checks that read the whole database: pages, indexes, references.")
 @json_option("Print doctor.v1.")
 @pass_call
 def doctor_command(call: Call, quick: bool, as_json: bool) -> int:
     """Check the installation, the index and the models. Exit code 3 when a check fails.
 
-    ✓ is in order, ✗ is a fault; – is optional and not here, or could not be checked.
+    ✓ passed, ✗ failed, – optional and not installed, or not checked.
     """
     with interruptible(show_stage()) as handle:
         checks = diagnose(call.config, quick=quick, handle=handle)

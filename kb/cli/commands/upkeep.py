@@ -129,9 +129,9 @@ def _name(table: VectorTable) -> str:
 
 @click.group("cache", cls=CommandGroup)
 def cache_command() -> None:
-    """Show and shrink the caches, which save reading and embedding twice.
+    """Show and shrink the caches of extracted text and vectors.
 
-    Losing them costs time, never data.
+    Deleting them costs time, never data.
     """
 
 
@@ -139,18 +139,18 @@ def cache_command() -> None:
 @json_option("Print cache_report.v1.")
 @pass_call
 def cache_stats_command(call: Call, as_json: bool) -> None:
-    """Show how much the caches hold."""
+    """Show the size of the caches."""
     echo_result(cache_stats(call.config), as_json, _show_caches)
 
 
 @cache_command.command(
     "prune", epilog="\b\nExamples:\n  kb cache prune --max-size 500MB\n  kb cache prune --max-size 0\n"
 )
-@click.option("--max-size", required=True, metavar="SIZE", help="What the caches may take together, e.g. 500MB or 2GB.")
+@click.option("--max-size", required=True, metavar="SIZE", help="Maximum size of all caches, e.g. 500MB or 2GB.")
 @json_option("Print cache_report.v1.")
 @pass_call
 def cache_prune_command(call: Call, max_size: str, as_json: bool) -> None:
-    """Delete what has not been used for the longest time."""
+    """Delete the least recently used entries."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([kmg]?)b?", max_size.strip().lower())
     if match is None:
         raise UsageError(f"{max_size!r} is not a size", "a size looks like 500MB or 2GB")
@@ -188,11 +188,11 @@ Examples:
 def forget_command(
     call: Call, path: str | None, tag: str | None, path_glob: str | None, ignore: bool, yes: bool, as_json: bool
 ) -> int:
-    """Forget documents: nothing of their text stays in anything that kb keeps.
+    """Forget documents: remove their text from all that kb stores.
 
-    Passages, vectors, copies, what was read by OCR and heard, caches, answers and conversations that rest on them,
-    evaluation runs, records of what agents were given, logs. The files themselves stay, and the next kb ingest reads
-    them again unless they are removed or ignored. Exit code 1 where nothing is kept of them, or it was not wanted.
+    This removes passages, vectors, copies, OCR text, transcripts, caches, answers and conversations that use them,
+    evaluation runs, records of texts that agents received, and logs. Your files stay: the next kb ingest reads them
+    again unless you delete or ignore them. Exit code 1 when kb stores nothing of them, or you decline.
     """
     named = Named(path, tag, path_glob)
     report = plan_forget(call.config, named)
@@ -248,11 +248,11 @@ Examples:
 """,
 )
 @click.argument("part", type=click.Choice(RESET_PARTS))
-@click.option("--yes", is_flag=True, help="Remove it. Without, only say what would be removed.")
+@click.option("--yes", is_flag=True, help="Remove it; without this option, only show what would be removed.")
 @json_option("Print reset_report.v1.")
 @pass_call
 def reset_command(call: Call, part: ResetPart, yes: bool, as_json: bool) -> None:
-    """Remove what kb has made: the vectors, the index, the answers, or everything.
+    """Remove data that kb has made: the vectors, the index, the answers, or everything.
 
     Your files, the configuration, golden questions and installed models stay.
     """

@@ -71,9 +71,9 @@ def ingest_progress(*, as_json: bool) -> AbstractContextManager[OnEvent]:
 
 @contextmanager
 def show_progress() -> Iterator[OnEvent]:
-    """A function that takes an ingest's or a rebuild's events and draws them on stderr.
+    """A function that takes the events of long work and draws them on stderr.
 
-    The files, then the passages per model; or each part that is rebuilt.
+    Of an ingest the files, then the passages per model; of other work each of its steps.
     """
     if not sys.stderr.isatty():
         yield _say_again
@@ -122,7 +122,7 @@ def _progress() -> Progress:
 
 
 class _Drawing:
-    """One line for the files, one per model that embeds, and one per part of the index that is rebuilt."""
+    """One line for the files, one per model that embeds, and one per step of other work."""
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
@@ -179,7 +179,7 @@ class _Drawing:
             self._steps[event.step] = self._bar.add_task(plain_line(event.step), total=total, state="", path="")
         task = self._steps[event.step]
         if event.total:
-            self._bar.update(task, completed=event.done)
+            self._bar.update(task, completed=event.done, total=event.total)
             self._bar.update(task, state=_state(self._task(task), event.unit))
         else:
             self._bar.update(task, state="rebuilding …")
@@ -189,7 +189,9 @@ class _Drawing:
 
 
 def _state(task: Task, what: str) -> str:
-    """How many are done; until all are, also the rate per second and the time left."""
+    """How many are done; until all are, also the rate per second and the time left, but for bytes."""
+    if what == "bytes":
+        return f"{task.completed / 1e6:.1f}/{(task.total or 0) / 1e6:.1f} MB"
     done = f"{task.completed:,.0f}/{task.total or 0:,.0f} {what}"
     if task.finished or not task.speed or task.time_remaining is None:
         return done
@@ -204,33 +206,6 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def show_bytes() -> AbstractContextManager[OnEvent]:
-    """A function that takes how many bytes a step has done and draws it on stderr."""
-    return _show_steps(lambda task, _: f"{task.completed / 1e6:.1f}/{(task.total or 0) / 1e6:.1f} MB")
-
-
-def show_count() -> AbstractContextManager[OnEvent]:
-    """A function that takes the count a step has reached and draws it on stderr."""
-    return _show_steps(_state)
-
-
-@contextmanager
-def _show_steps(state: Callable[[Task, str], str]) -> Iterator[OnEvent]:
-    """A function that draws the progress of a step on stderr; `state` words it for a line and its unit."""
-    if not sys.stderr.isatty():
-        yield lambda event: None
-        return
-    with _progress() as bar:
-        line = bar.add_task("starting", total=None, state="", path="")
-
-        def draw(event: RunEvent) -> None:
-            if isinstance(event, StepProgress):
-                bar.update(line, description=event.step, completed=event.done, total=event.total)
-                bar.update(line, state=state(bar.tasks[0], event.unit))
-
-        yield draw
 
 
 @contextmanager

@@ -24,21 +24,9 @@ from kb.private import users_surroundings
 
 # Arguments that open an editor at a line: `{line}` and `{path}` are filled in. Others get the path alone.
 _AT_LINE: Mapping[str, tuple[str, ...]] = {
-    "code": ("-g", "{path}:{line}"),
-    "code-insiders": ("-g", "{path}:{line}"),
-    "codium": ("-g", "{path}:{line}"),
-    "cursor": ("-g", "{path}:{line}"),
-    "subl": ("{path}:{line}",),
-    "zed": ("{path}:{line}",),
-    "hx": ("{path}:{line}",),
-    "micro": ("+{line}", "{path}"),
-    "nano": ("+{line}", "{path}"),
-    "vi": ("+{line}", "{path}"),
-    "vim": ("+{line}", "{path}"),
-    "nvim": ("+{line}", "{path}"),
-    "emacs": ("+{line}", "{path}"),
-    "emacsclient": ("+{line}", "{path}"),
-    "kak": ("+{line}", "{path}"),
+    **dict.fromkeys(("code", "code-insiders", "codium", "cursor"), ("-g", "{path}:{line}")),
+    **dict.fromkeys(("subl", "zed", "hx"), ("{path}:{line}",)),
+    **dict.fromkeys(("micro", "nano", "vi", "vim", "nvim", "emacs", "emacsclient", "kak"), ("+{line}", "{path}")),
     "less": ("+{line}g", "-N", "{path}"),
 }
 

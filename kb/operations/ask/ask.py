@@ -12,20 +12,16 @@ import time
 from contextlib import closing
 
 from kb.answer.wording import say, why
-from kb.config import Config
-from kb.domain.answers import Answer, RetrievalSummary, Retrieved
-from kb.domain.generation import TokenUsage
+from kb.domain.answers import Answer, Retrieved
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery, SearchResult
 from kb.domain.text import stored_text
 from kb.errors import KbError, NotIndexed, StoreError, UsageError
-from kb.language.detect import query_language
 from kb.operations.answers.records import record_answer
-from kb.operations.ask.findings import AskRequest, Findings, new_trace_id, settings_of
+from kb.operations.ask.findings import AskRequest, Findings, Written, settings_of
 from kb.operations.ask.retrieve import retrieve
 from kb.operations.ask.write import EXTRACTIVE, answer_found
 from kb.operations.opening.base import Base
-from kb.operations.opening.clock import now_utc
 from kb.retrieve.operators import with_operators
 
 
@@ -40,7 +36,7 @@ def ask(session: Base, request: AskRequest, handle: RunHandle) -> Answer:
         with session.reading() as base:
             return answer_question(base, request, handle)
     except NotIndexed as error:
-        return _without_index(session.config, request, error)
+        return _without_index(session, request, error)
 
 
 def answer_question(base: Base, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None) -> Answer:
@@ -88,25 +84,10 @@ def _keep(found: Findings, answer: Answer) -> Answer:
         return answer._replace(notes=(*answer.notes, note))
 
 
-def _without_index(config: Config, request: AskRequest, error: NotIndexed) -> Answer:
+def _without_index(session: Base, request: AskRequest, error: NotIndexed) -> Answer:
     """The refusal of a question where nothing is indexed; it cannot be stored."""
-    language = query_language(request.question)
-    return Answer(
-        question=request.question,
-        search_query=request.question,
-        text=say(language, "no_index"),
-        citations=(),
-        claims=(),
-        grounded=False,
-        refusal_reason="no_index",
-        model=EXTRACTIVE,
-        embedding=None,
-        prompt_template_version=config.rag.prompt_template_version,
-        retrieval=RetrievalSummary(new_trace_id(), request.mode, request.k, config.rag.score_gate, 0.0, 0, 0),
-        evidence=None,
-        usage=TokenUsage(0, 0, 0),
-        created_at=now_utc(),
-        index_version="",
-        ranking_version=None,
-        notes=(f"{error.message} ({error.hint})",),
-    )
+    request = request._replace(session_id=None)
+    nothing = SearchResult(SearchQuery(request.question, request.mode, request.k, request.filters), (), (), "")
+    config, tokens = session.config, session.defaults.budget_tokens(request.context_tokens)
+    found = Findings(request, (), request.question, nothing, None, None, config, time.monotonic(), tokens, ())
+    return found.refusal("no_index", Written(EXTRACTIVE), notes=(f"{error.message} ({error.hint})",))

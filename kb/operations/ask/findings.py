@@ -159,7 +159,7 @@ class Findings(NamedTuple):
             embedding=self.embedding,
             prompt_template_version=self.config.rag.prompt_template_version,
             retrieval=RetrievalSummary(
-                new_trace_id(),
+                "ret_" + os.urandom(6).hex(),
                 self.result.query.mode,
                 request.k,
                 self.config.rag.score_gate,
@@ -171,7 +171,7 @@ class Findings(NamedTuple):
             usage=written.usage._replace(latency_ms=round((time.monotonic() - self.started) * 1000)),
             created_at=now_utc(),
             index_version=self.result.index_version,
-            ranking_version=self.result.ranking_version,
+            ranking_version=self.result.ranking_version or None,
             hits=hits,
             packed=written.packed,
             messages=written.messages,
@@ -180,11 +180,6 @@ class Findings(NamedTuple):
             conversation_id=session,
             turn_index=None if session is None else len(self.history),
         )
-
-
-def new_trace_id() -> str:
-    """The id of one answer: `ret_` and twelve random hex digits."""
-    return "ret_" + os.urandom(6).hex()
 
 
 def settings_of(found: Findings) -> dict[str, object]:
