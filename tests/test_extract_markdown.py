@@ -221,7 +221,6 @@ def test_text_the_parser_fails_on_is_kept_by_line(monkeypatch: pytest.MonkeyPatc
     assert [warning.kind for warning in doc.warnings] == ["markup_not_read"]
 
 
-def test_the_registry_names_the_extractor_and_its_version() -> None:
+def test_the_registry_names_the_extractor() -> None:
     extractor = EXTRACTORS[family_of(MARKDOWN)]
     assert extractor.load() is extract_markdown
-    assert extractor.parser_version == PARSER_VERSION

@@ -22,7 +22,7 @@ from kb.domain.text import WorkspacePath  # noqa: E402
 from kb.errors import ExtractFailed  # noqa: E402
 from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
-from kb.extract.pdf.document import PARSER_VERSION, assemble_pdf  # noqa: E402
+from kb.extract.pdf.document import assemble_pdf  # noqa: E402
 from kb.extract.pdf.layout import reading_order  # noqa: E402
 from kb.extract.pdf.pages import PdfText, RawBlock, read_pdf_text, unusable_pages  # noqa: E402
 from kb.extract.pdf.text import is_readable  # noqa: E402
@@ -362,10 +362,9 @@ def test_a_fault_without_words_is_told_in_words(monkeypatch: pytest.MonkeyPatch)
     assert len(chunks_of(document)) == 2
 
 
-def test_the_registry_names_the_extractor_and_its_version() -> None:
+def test_the_registry_names_the_extractor() -> None:
     extractor = EXTRACTORS["pdf"]
     assert extractor.load() is assemble_pdf
-    assert extractor.parser_version == PARSER_VERSION
     assert extractor.steps[0].load().engine(ExtractSettings()) == pdf_text.engine(ExtractSettings())
 
 

@@ -26,6 +26,7 @@ from kb.extract.document_builder import DocumentBuilder
 from kb.extract.ocr.geometry import Projection, exif_orientation, scaling
 from kb.extract.ocr.recognised_pages import page_ocr_json, page_paragraphs, read_whole_words
 from kb.extract.ocr.tesseract import engine
+from kb.extract.registry import EXTRACTORS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["assemble_image", "derive", "engine", "frames", "is_needed"]
 
 # Bumped whenever the same lines would give other blocks, spans or metadata.
-PARSER_VERSION = "image-v2"
+PARSER_VERSION = EXTRACTORS["image"].parser_version
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF")
 

@@ -19,10 +19,11 @@ from kb.domain.spans import LineSpan
 from kb.domain.text import WorkspacePath
 from kb.extract.decode import decode
 from kb.extract.document_builder import DocumentBuilder, paragraphs, written_lines
+from kb.extract.registry import EXTRACTORS
 from kb.language.detect import detect_language
 
 # Bumped whenever the same file would give other blocks, spans, payloads or metadata.
-PARSER_VERSION = "text-v1"
+PARSER_VERSION = EXTRACTORS["text"].parser_version
 
 _MOST_LEVELS = 6
 

@@ -16,10 +16,10 @@ from kb.domain.text import WorkspacePath
 from kb.errors import EngineFailed, PluginFailed
 from kb.extract.decode import decode
 from kb.extract.document_builder import DocumentBuilder, written_lines
+from kb.extract.registry import PLUGIN_VERSION
 from kb.plugins import Plugin, find_plugin, told_by
 
 # Bumped whenever the same blocks would give another document.
-PARSER_VERSION = "plugin-v1"
 
 _HINT = "tell its author, or list the file in .kbignore"
 _LEVELS = range(7)
@@ -81,7 +81,7 @@ def assemble_plugin(
     step = derived["plugin-text"]
     found = json.loads(step.data)
     lines = found["text"].split("\n")
-    version = labelled_version(PARSER_VERSION, {"plugin-text": step.engine.label})
+    version = labelled_version(PLUGIN_VERSION, {"plugin-text": step.engine.label})
     builder = DocumentBuilder(workspace_path, asset_id, version)
     for first, last, text, level in found["blocks"]:
         shown = text or "\n".join(lines[first - 1 : last])

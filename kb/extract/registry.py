@@ -19,6 +19,9 @@ from kb.domain.kinds import KINDS, PLUGIN_EXTRACTOR, MediaFamily
 from kb.domain.text import WorkspacePath
 from kb.extract.code.grammars import parser_version
 
+PLUGIN_VERSION = "plugin-v1"
+"""The parser version of documents that extractors of other packages read, before their engine."""
+
 
 class Step(NamedTuple):
     """A result derived from a file, and the module that derives it (`kb.domain.derived`).
@@ -74,10 +77,9 @@ def extractor_of(family: MediaFamily) -> Extractor:
     if name != PLUGIN_EXTRACTOR:
         return EXTRACTORS[name]
     step = Step("plugin-text", "kb.extract.plugin", is_required=True, plugin=family)
-    return Extractor("plugin-v1", "kb.extract.plugin", "assemble_plugin", (step,))
+    return Extractor(PLUGIN_VERSION, "kb.extract.plugin", "assemble_plugin", (step,))
 
 
-# `parser_version` repeats the module's own constant, which cannot be read without importing its parser.
 EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v6", "kb.extract.markdown.document", "extract_markdown"),
     "text": Extractor("text-v1", "kb.extract.plain", "extract_text"),

@@ -35,6 +35,7 @@ from kb.domain.spans import TimeSpan
 from kb.domain.text import WorkspacePath
 from kb.errors import ExtractFailed, ModelCorrupt, ModelMissing
 from kb.extract.document_builder import DocumentBuilder
+from kb.extract.registry import EXTRACTORS
 from kb.extract.sound import FRAME_MS, LEAST_LOUDNESS, SAMPLE_RATE_HZ, Stretch, duration_ms, samples, sounding_stretches
 from kb.models.manifest import read_installed
 from kb.models.requirements import Lack, lacking_packages, missing, require
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from kb.extract.sound import Samples
 
 # Bumped whenever the same segments would give other blocks, spans or metadata.
-PARSER_VERSION = "audio-v1"
+PARSER_VERSION = EXTRACTORS["audio"].parser_version
 
 # Bumped whenever the same recording would give other segments under the same whisper.cpp and model.
 METHOD_VERSION = "1"

@@ -28,34 +28,20 @@ metrics AS MATERIALIZED (
   WHERE run_id = :run_id
 ),
 members AS (
-  SELECT 'all' AS grouping, '' AS label, query_id FROM metrics
+  SELECT 'all' AS grouping, '' AS label, query_id, latency_ms FROM metrics
   UNION ALL
-  SELECT 'lang', lang, query_id FROM metrics WHERE lang IS NOT NULL
+  SELECT 'lang', lang, query_id, latency_ms FROM metrics WHERE lang IS NOT NULL
   UNION ALL
-  SELECT 'category', category, query_id FROM metrics WHERE category IS NOT NULL
+  SELECT 'category', category, query_id, latency_ms FROM metrics WHERE category IS NOT NULL
 ),
 ordered AS (
   SELECT
-    g.grouping,
-    g.label,
-    m.hit_at_1,
-    m.hit_at_k,
-    m.mrr,
-    m.ndcg_at_10,
-    m.recall_at_k_doc,
-    m.precision_at_k_chunk,
-    m.citation_exactness,
-    m.answer_found,
-    m.refusal_recall,
-    m.answer_recall,
-    m.must_contain,
-    m.forbidden,
-    m.refusal_precision,
-    m.latency_ms,
-    row_number() OVER (PARTITION BY g.grouping, g.label ORDER BY m.latency_ms) AS place,
-    count(*) OVER (PARTITION BY g.grouping, g.label) AS members
-  FROM members AS g
-  JOIN metrics AS m USING (query_id)
+    grouping,
+    label,
+    query_id,
+    row_number() OVER (PARTITION BY grouping, label ORDER BY latency_ms) AS place,
+    count(*) OVER (PARTITION BY grouping, label) AS members
+  FROM members
 )
 SELECT
   grouping,
@@ -77,5 +63,6 @@ SELECT
   min(iif(place >= 0.5 * members, latency_ms, NULL)) AS latency_p50_ms,
   min(iif(place >= 0.95 * members, latency_ms, NULL)) AS latency_p95_ms
 FROM ordered
+JOIN metrics USING (query_id)
 GROUP BY grouping, label
 ORDER BY grouping, label;

@@ -29,10 +29,11 @@ from kb.extract.decode import decode
 from kb.extract.markdown.blocks import NoteBuilder, top_level
 from kb.extract.markdown.frontmatter import Frontmatter, read_frontmatter
 from kb.extract.markdown.parser import MAX_LINE_CHARS, parse_lines
+from kb.extract.registry import EXTRACTORS
 from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # Bumped whenever the same file would give other blocks, spans, payloads or metadata.
-PARSER_VERSION = "markdown-it-4-v6"
+PARSER_VERSION = EXTRACTORS["markdown"].parser_version
 
 PIECE_CHARS = 200_000
 MOST_CHARS = 2 * PIECE_CHARS

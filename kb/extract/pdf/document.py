@@ -21,6 +21,7 @@ from kb.extract.ocr.recognised_pages import page_ocr_json, page_paragraphs, read
 from kb.extract.ocr.tesseract import engine
 from kb.extract.pdf.pages import REPAIRED_NOTE, PageBlock, PdfPage, PdfText, read_pdf_text, unusable_pages
 from kb.extract.pdf.text import open_pdf
+from kb.extract.registry import EXTRACTORS
 
 if TYPE_CHECKING:
     import pymupdf
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["assemble_pdf", "derive", "engine", "is_needed"]
 
 # Bumped whenever the same pages would give other blocks, spans or metadata.
-PARSER_VERSION = "pdf-v2"
+PARSER_VERSION = EXTRACTORS["pdf"].parser_version
 
 _SHOWN_PAGES = 5
 

@@ -32,14 +32,33 @@ def check_grammars(config: Config) -> Iterator[Check]:
 
 def check_plugins(config: Config) -> Iterator[Check]:
     """One check per installed or configured plugin: its package, and whether it loads if it is used."""
-    used = _used_plugins(config)
+    embedding, rerank, rag = config.models_embedding, config.rerank, config.rag
+    # Of each kind: the plugins in use, and how another one is taken into use.
+    kinds: Mapping[PluginKind, tuple[Sequence[str], str]] = {
+        "extractor": (config.plugins.extractors, "add {} to plugins.extractors"),
+        "chunker": (
+            [pair.partition("=")[2] for pair in config.plugins.chunkers],
+            "add KIND={} to plugins.chunkers",
+        ),
+        "embedder": (
+            [embedding.model] if embedding.provider == PLUGIN else (),
+            'models.embedding.provider = "plugin", models.embedding.model = "{}"',
+        ),
+        "reranker": (
+            [rerank.model] if rerank.provider == PLUGIN else (),
+            'rerank.provider = "plugin", rerank.model = "{}"',
+        ),
+        "claim_judge": (
+            [rag.claim_model] if rag.claim_judge == PLUGIN else (),
+            'rag.claim_judge = "plugin", rag.claim_model = "{}"',
+        ),
+    }
     for kind in PLUGIN_KINDS:
+        label, (used, how_to_use) = f"plugin_{kind}", kinds[kind]
         installed = {each.name: each for each in installed_plugins(kind)}
-        for name in dict.fromkeys((*installed, *used[kind])):
-            label = f"plugin_{kind}"
-            if name not in used[kind]:
-                found = installed[name]
-                use = _USED_BY[kind].format(name)
+        for name in dict.fromkeys((*installed, *used)):
+            if name not in used:
+                found, use = installed[name], how_to_use.format(name)
                 yield Check(label, True, f"{name} of {found.package} {found.version}: installed, not used ({use})")
                 continue
             try:
@@ -49,26 +68,6 @@ def check_plugins(config: Config) -> Iterator[Check]:
                 yield Check(label, False, error.message, error.hint)
             else:
                 yield Check(label, True, f"{name} of {plugin.package} {plugin.version}")
-
-
-def _used_plugins(config: Config) -> Mapping[PluginKind, Sequence[str]]:
-    embedding, rerank = config.models_embedding, config.rerank
-    return {
-        "extractor": config.plugins.extractors,
-        "chunker": [pair.partition("=")[2] for pair in config.plugins.chunkers],
-        "embedder": [embedding.model] if embedding.provider == PLUGIN else (),
-        "reranker": [rerank.model] if rerank.provider == PLUGIN else (),
-        "claim_judge": [config.rag.claim_model] if config.rag.claim_judge == PLUGIN else (),
-    }
-
-
-_USED_BY: Mapping[PluginKind, str] = {
-    "extractor": "add {} to plugins.extractors",
-    "chunker": "add KIND={} to plugins.chunkers",
-    "embedder": 'models.embedding.provider = "plugin", models.embedding.model = "{}"',
-    "reranker": 'rerank.provider = "plugin", rerank.model = "{}"',
-    "claim_judge": 'rag.claim_judge = "plugin", rag.claim_model = "{}"',
-}
 
 
 def check_engines(config: Config) -> Iterator[Check]:

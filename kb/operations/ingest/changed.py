@@ -21,20 +21,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from kb.domain.documents import SourceFile
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import StageTimes
-from kb.errors import FileError
 from kb.extract.registry import extractor_of
-from kb.operations.ingest.read import ChangedFile, Reading, ReadingRules, read_changed, read_content
+from kb.operations.ingest.read import ChangedFile, ReadBatch, ReadingRules, read_changed
 from kb.operations.ingest.run import IngestRun
 from kb.operations.ingest.store import store_batch
-from kb.scan.read import FileBytes
-from kb.store import queries
 
 if TYPE_CHECKING:
-    from kb.operations.ingest.engine_files import EngineFiles
     from kb.workers.pool import Done, Lost, Tell, Told, WorkerPool
 
 Batch: TypeAlias = list[ChangedFile]
-ReadBatch: TypeAlias = list[tuple[SourceFile, Reading]]
 
 # The files of a batch, whose Korean texts are analysed together, and the source bytes that end a batch earlier: Ctrl-C
 # waits for at most one batch. A file that needed an engine ends a batch: a slow result is stored at once.
@@ -63,7 +58,13 @@ def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
     if run.handle.is_canceled():
         run.report.aborted = True
     elif changed:
-        _index_with_engines(run, changed)
+        from kb.operations.ingest.engine_files import read_with_engines  # a run over notes alone need not load it
+
+        with closing(read_with_engines(run, changed)) as batches:
+            for batch in batches:
+                store_batch(run, batch)
+                if run.report.aborted:
+                    return
 
 
 def _batches(run: IngestRun, changed: deque[SourceFile]) -> Iterator[Batch]:
@@ -72,22 +73,13 @@ def _batches(run: IngestRun, changed: deque[SourceFile]) -> Iterator[Batch]:
     byte_len = 0
     while changed and not extractor_of(family_of(changed[0].media_type)).steps:
         file = changed.popleft()
-        batch.append(_changed(run, file))
+        batch.append(run.changed(file))
         byte_len += file.byte_len
         if len(batch) >= BATCH_FILES or byte_len >= BATCH_BYTES:
             yield batch
             batch, byte_len = [], 0
     if batch:
         yield batch
-
-
-def _changed(run: IngestRun, file: SourceFile) -> ChangedFile:
-    stored = queries.select_document_at(run.db, workspace_path=file.workspace_path)
-    return ChangedFile(
-        file,
-        stored,
-        stored is not None and run.is_current(file.media_type, stored.pipeline_version, file.workspace_path),
-    )
 
 
 def _read_all(run: IngestRun, batches: Sequence[Batch], rules: ReadingRules) -> Iterator[ReadBatch]:
@@ -165,41 +157,3 @@ def read_batch(tell: Tell, batch: Batch, rules: ReadingRules) -> tuple[ReadBatch
 
 def _read_here(batch: Batch, rules: ReadingRules, stages: StageTimes) -> ReadBatch:
     return [(changed.file, read_changed(changed, rules, stages)) for changed in batch]
-
-
-def _index_with_engines(run: IngestRun, changed: deque[SourceFile]) -> None:
-    from kb.operations.ingest.engine_files import EngineFiles  # a run over notes alone need not load it
-
-    engines = EngineFiles(run)
-    batch: ReadBatch = []
-    try:
-        while (changed or engines.in_hand) and not run.report.aborted:
-            if run.handle.is_canceled():
-                run.report.aborted = True
-                return
-            if changed and engines.has_room:
-                file = changed.popleft()
-                reading = _read(run, engines, file)
-                if reading is not None:
-                    batch.append((file, reading))
-            else:
-                batch += engines.heard() if engines.in_hand else ()
-            if batch:
-                store_batch(run, batch)
-                batch = []
-    finally:
-        engines.close()
-
-
-def _read(run: IngestRun, engines: EngineFiles, file: SourceFile) -> Reading | None:
-    """The reading of a changed file; None where a worker is reading it, or its engine is not usable."""
-    family = family_of(file.media_type)
-    if not run.engines.can_read(family):
-        run.leave_unread(family)
-        return None
-    try:
-        changed = _changed(run, file)
-        content = read_content(changed, run.request.rules, run.report.stages)
-        return engines.read(changed, content) if isinstance(content, FileBytes) else content
-    except FileError as error:
-        return error

@@ -9,13 +9,16 @@ partial results of a long step: a stopped run continues where it was.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, read_labels
 from kb.domain.documents import Document, Metadata, SourceFile
 from kb.domain.ids import asset_id, document_id
 from kb.domain.ingest_events import ExtractProgress
+from kb.domain.kinds import family_of
 from kb.errors import (
     EngineFailed,
     ExtractFailed,
@@ -28,7 +31,7 @@ from kb.errors import (
 )
 from kb.extract.registry import Step, extractor_of
 from kb.extract.steps import StepProgress, StepsDone, Work, derive_steps
-from kb.operations.ingest.read import ChangedFile, Reading, read_document, with_words
+from kb.operations.ingest.read import ChangedFile, ReadBatch, Reading, read_content, read_document, with_words
 from kb.operations.ingest.run import IngestRun
 from kb.scan.read import FileBytes
 from kb.store.caches import DerivedCache
@@ -61,7 +64,28 @@ class _Stepped:
         return self.content.blake3, name, self.engines[name].label
 
 
-class EngineFiles:
+def read_with_engines(run: IngestRun, changed: deque[SourceFile]) -> Generator[ReadBatch, None, None]:
+    """The readings of the changed files, as engines finish them; a canceled run is aborted. Empties `changed`."""
+    with closing(_EngineFiles(run)) as engines:
+        while changed or engines.in_hand:
+            if run.handle.is_canceled():
+                run.report.aborted = True
+                return
+            if not (changed and engines.has_room):
+                batch = engines.finished()
+            elif not run.engines.can_read(family := family_of(changed[0].media_type)):
+                run.leave_unread(family)
+                changed.popleft()
+                continue
+            else:
+                file = changed.popleft()
+                reading = engines.read(run.changed(file))
+                batch = [] if reading is None else [(file, reading)]
+            if batch:
+                yield batch
+
+
+class _EngineFiles:
     """The files that engines are reading, several at once, and the cache of their results."""
 
     def __init__(self, run: IngestRun) -> None:
@@ -82,8 +106,17 @@ class EngineFiles:
         if self._cache is not None:
             self._cache.close()
 
-    def read(self, changed: ChangedFile, content: FileBytes) -> Reading | None:
-        """The reading of the file if the cache has its results; None if a worker now has the file.
+    def read(self, changed: ChangedFile) -> Reading | None:
+        """The reading of the file if the cache has its results; None if a worker now has the file."""
+        run = self._run
+        try:
+            content = read_content(changed, run.request.rules, run.report.stages)
+            return self._derive(changed, content) if isinstance(content, FileBytes) else content
+        except FileError as error:
+            return error
+
+    def _derive(self, changed: ChangedFile, content: FileBytes) -> Reading | None:
+        """The document of the cached results; None if a worker now derives them.
 
         Raises: FileError where its engine could not read these bytes before, or a password is needed.
         """
@@ -100,9 +133,9 @@ class EngineFiles:
         self._submit(file)
         return None
 
-    def heard(self) -> list[tuple[SourceFile, Reading]]:
+    def finished(self) -> ReadBatch:
         """The files that the workers finished, after a short wait."""
-        done: list[tuple[SourceFile, Reading]] = []
+        done: ReadBatch = []
         with self._run.report.stages.measure("engines"):
             for file, reply in self._pool.replies(_POLL_S):
                 if isinstance(reply, Done | Lost):

@@ -36,6 +36,10 @@ Reading: TypeAlias = ReadDocument | SourceFile | LeftOut | FileError
 known; the rule that leaves it out; or a failure."""
 
 
+ReadBatch: TypeAlias = list[tuple[SourceFile, Reading]]
+"""Files with their readings, to be stored together."""
+
+
 class ChangedFile(NamedTuple):
     """A file to read, the stored document at its path, and whether that is current."""
 

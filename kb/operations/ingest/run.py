@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kb.domain.derived import DerivedName
+from kb.domain.documents import SourceFile
 from kb.domain.kinds import MediaFamily, MediaType, family_of
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.text import to_posix
 from kb.operations.ingest.engines import Engines
+from kb.operations.ingest.read import ChangedFile
 from kb.operations.ingest.requests import IngestRequest
 from kb.operations.ingest.words import pipeline_tail
+from kb.store import queries
 from kb.store.connection import Connection
 
 _DESCRIBED: frozenset[DerivedName] = frozenset(("caption",))
@@ -36,6 +39,12 @@ class IngestRun:
     unknown_below: list[str] = field(default_factory=list)  # unreadable paths, whose stored documents stay
     finished: int = 0
     total: int = 0
+
+    def changed(self, file: SourceFile) -> ChangedFile:
+        """A file to read, with the document stored at its path."""
+        stored = queries.select_document_at(self.db, workspace_path=file.workspace_path)
+        current = stored and self.is_current(file.media_type, stored.pipeline_version, file.workspace_path)
+        return ChangedFile(file, stored, bool(current))
 
     def is_current(self, media_type: MediaType, pipeline_version: str, path: str) -> bool:
         """Whether a document with that pipeline version would be made in the same way now; cached in `current`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TypeAlias
 
@@ -12,7 +12,7 @@ from kb.domain.ids import AssetId
 from kb.domain.ingest_events import AssetFinished, AssetStarted
 from kb.domain.results.ingest import IngestItem
 from kb.errors import FileError
-from kb.operations.ingest.read import LeftOut, Reading
+from kb.operations.ingest.read import LeftOut, ReadBatch, Reading
 from kb.operations.ingest.run import IngestRun
 from kb.operations.ingest.words import analyse_korean
 from kb.scan.assets import store_asset
@@ -27,7 +27,7 @@ Item: TypeAlias = IngestItem | None
 _TOLD_ONCE = ("no_text", "grammar_missing")
 
 
-def store_batch(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> None:
+def store_batch(run: IngestRun, batch: ReadBatch) -> None:
     """Stores a batch in one transaction: each document is stored whole or not at all.
 
     A batch that cannot be stored (a full disk) is stored a file at a time, as far as possible. Canceled, it stops
@@ -51,7 +51,7 @@ def store_batch(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> 
         run.handle.tell(AssetFinished(run.finished, run.total, file.workspace_path, result, chunk_count))
 
 
-def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> list[tuple[SourceFile, Item]]:
+def _store_together(run: IngestRun, batch: ReadBatch) -> list[tuple[SourceFile, Item]]:
     """Stores a batch in one transaction; returns each file with its line in the report, if any."""
     report = run.report
     done: list[tuple[SourceFile, Item]] = []
@@ -87,7 +87,7 @@ def _store_together(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]])
     return done
 
 
-def _prepared(run: IngestRun, batch: Sequence[tuple[SourceFile, Reading]]) -> dict[str, Prepared]:
+def _prepared(run: IngestRun, batch: ReadBatch) -> dict[str, Prepared]:
     """By path, what each document of a batch needs before its transaction: a copy of its bytes, and morphemes."""
     assets, stages = run.request.rules.assets, run.report.stages
     documents = [reading for _, reading in batch if isinstance(reading, ReadDocument)]
