@@ -18,7 +18,7 @@ MediaType = NewType("MediaType", str)
 MediaFamily = Literal["markdown", "text", "pdf", "image", "audio", "code"]
 """The part of a media type before its slash: one extractor and one `--media` for each."""
 
-PLUGIN_EXTRACTOR = "plugin"
+PLUGIN_EXTRACTOR, PLUGIN_VERSION = "plugin", "plugin-v1"
 
 CitationKind = Literal["line", "page", "region", "time", "code"]
 

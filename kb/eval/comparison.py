@@ -1,7 +1,7 @@
-"""What changed from one run of a golden set to another: metric by metric, group by group, question by question.
+"""Compares two runs of a golden set: by metric, by group, by question.
 
-A metric's formula is in the view `eval_query_metrics`. How sure a mean difference is: a paired bootstrap interval and a
-randomisation p-value.
+The formula of each metric is in the view `eval_query_metrics`. Each mean difference has a paired bootstrap interval and
+a randomisation p-value.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Difference(NamedTuple):
 
 
 def paired_difference(differences: Sequence[float]) -> Difference:
-    """What is known of the mean of these paired differences, one per question; the same every time.
+    """The mean of paired differences, one per question, with its interval and p-value; deterministic.
 
     The interval holds the middle 95 % of 10,000 bootstrap means (Efron 1979); the p-value is two-sided, from 10,000
-    random changes of sign (Smucker, Allan and Carterette 2007). A run's questions stand for those that might be asked.
+    random changes of sign (Smucker, Allan and Carterette 2007). The questions of a run are taken as a sample.
     """
     import numpy as np
 
@@ -77,7 +77,7 @@ def paired_difference(differences: Sequence[float]) -> Difference:
 
 
 def p_text(p_value: float) -> str:
-    """A p-value as it is written; resampling cannot tell very small ones apart."""
+    """A p-value as text; resampling cannot distinguish very small ones."""
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
@@ -116,10 +116,7 @@ def _metric_changes(
                 len(pairs),
                 sum(old for old, _ in pairs) / len(pairs),
                 sum(new for _, new in pairs) / len(pairs),
-                found.mean,
-                found.low,
-                found.high,
-                found.p_value,
+                *found,
                 regressed=found.mean < -tolerance,
             )
         )
@@ -142,7 +139,7 @@ def _obstacles(before: RunRow, after: RunRow) -> list[str]:
 
 
 def _differences(before: RunRow, after: RunRow) -> list[str]:
-    """What was set or made otherwise, as `key: old → new`."""
+    """The settings and versions that differ, as `key: old → new`."""
     old = {"mode": before.mode, **json.loads(before.config_snapshot_json), **json.loads(before.versions_json)}
     new = {"mode": after.mode, **json.loads(after.config_snapshot_json), **json.loads(after.versions_json)}
     old["commit"], new["commit"] = (before.commit_hash or "")[:10], (after.commit_hash or "")[:10]

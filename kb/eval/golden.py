@@ -1,4 +1,4 @@
-"""A golden set: questions, and what a good knowledge base finds for them; read from YAML, and written."""
+"""A golden set: questions with the passages that a good knowledge base finds. Reads and writes its YAML."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _expectation_yaml(expectation: Expectation) -> str:
 
 
 def _questions(node: yaml.Node | None, problems: list[Problem]) -> Iterator[Question]:
-    """The questions that can be read; what is wrong with the others goes to `problems`."""
+    """The valid questions; the faults of the others are added to `problems`."""
     seen: dict[str, int] = {}
     for item in _sequence(node) if node is not None else ():
         try:
@@ -219,7 +219,7 @@ def _expectation(node: yaml.Node) -> Expectation:
 
 
 def read_expected(value: object, line: int) -> tuple[Expectation, ...]:
-    """What a line of JSON expects: one thing or a list of them, each spelled as in a golden set. Raises: Problem."""
+    """The expectations in a JSON value: one or a list, each spelled as in a golden set. Raises: Problem."""
     node = yaml.compose(json.dumps(value, ensure_ascii=False), Loader=yaml.SafeLoader)
     items = _sequence(node) if isinstance(node, yaml.SequenceNode) else [node] if node is not None else []
     try:

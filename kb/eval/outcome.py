@@ -1,4 +1,4 @@
-"""What a question should find in this index, and what it found, in the form that `eval_query_results` keeps."""
+"""Resolves the expectations of questions in this index, and grades hits and answers for `eval_query_results`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from kb.store import queries
 
 
 class Expected(NamedTuple):
-    """What a question should find: grades of documents by path, and of passages by id.
+    """The expected results of a question: grades of documents by path, and of passages by id.
 
-    `names_passages`: lines or passages are expected, not whole documents alone.
+    `names_passages`: lines or passages are expected, not only whole documents. `sources`: the file of each document on
+    this machine, by path.
     """
 
     documents: Mapping[str, int]
     passages: Mapping[str, int]
     names_passages: bool
     sources: Mapping[str, str]
-    """Where each named document lies on this machine, by path."""
 
 
 def resolve(golden: GoldenSet, passages: Iterable[queries.PassageLines]) -> dict[str, Expected]:
-    """What each question expects of this index, by question id.
+    """The expected results of each question in this index, by question id.
 
     Raises: GoldenInvalid naming, with their lines, the expectations that the index cannot meet.
     """
@@ -119,7 +119,7 @@ def graded(
 
 
 def answered(question: Question, answer: Answer, ms: float) -> dict[str, Any]:
-    """An answer; what it must and must not say is looked at where it was not refused."""
+    """An answer; unless it is a refusal, with whether it holds the required strings and none of the forbidden ones."""
     refused = answer.refusal_reason is not None
     found = holds_all(question.must_contain, answer.text)
     is_wrong = any(occurs(unwanted, answer.text, "words") for unwanted in question.forbidden)
@@ -134,7 +134,7 @@ def answered(question: Question, answer: Answer, ms: float) -> dict[str, Any]:
 
 
 def holds_all(wanted: Sequence[str], text: str) -> int | None:
-    """Whether a text holds every string that belongs in the answer; None where none is named."""
+    """1 if the text holds every wanted string, else 0; None if no string is wanted."""
     if not wanted:
         return None
     return int(all(occurs(each, text, "words") for each in wanted))

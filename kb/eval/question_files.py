@@ -108,7 +108,7 @@ _LINE_HINT = 'a line is a question, or looks like {"text": "언제 고치나?", 
 def read_labelled(answerable: Path, unanswerable: Path) -> list[Question]:
     """The questions of both files, each with its text as its id.
 
-    Raises: UsageError naming the line that is no question, says the opposite of its file, or stands in both files.
+    Raises: UsageError naming a line that is no question, contradicts its file, or is in both files.
     """
     found = [*_questions(answerable, True), *_questions(unanswerable, False)]
     both = {each.id for each in found if each.answerable} & {each.id for each in found if not each.answerable}

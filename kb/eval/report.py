@@ -104,7 +104,7 @@ def _head(comparison: Comparison, title: str) -> str:
 
 
 def verdict_reason(comparison: Comparison) -> str:
-    """Why the verdict is what it is, in a sentence."""
+    """The reason for the verdict, as a sentence."""
     if comparison.obstacles:
         return "; ".join(comparison.obstacles) + "."
     if comparison.regressed:
@@ -171,7 +171,7 @@ def _bars(comparison: Comparison) -> str:
 
 
 def _confidences(measured: MeasuredRun) -> list[tuple[float, bool]]:
-    """The first hit's score of every question that says what is right; any hit is wrong where there is no answer."""
+    """The score of each question's first hit, and whether that hit is right; for unanswerable questions it never is."""
     return [
         (answered.hits[0].score, answered.hits[0].grade > 0)
         for answered in measured.answered.values()

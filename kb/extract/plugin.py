@@ -10,13 +10,13 @@ from itertools import pairwise
 from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, Results, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Text
 from kb.domain.ids import AssetId
+from kb.domain.kinds import PLUGIN_VERSION
 from kb.domain.plugins import ExtractedText, TextBlock
 from kb.domain.spans import LineSpan
 from kb.domain.text import WorkspacePath
 from kb.errors import EngineFailed, PluginFailed
 from kb.extract.decode import decode
 from kb.extract.document_builder import DocumentBuilder, written_lines
-from kb.extract.registry import PLUGIN_VERSION
 from kb.plugins import Plugin, find_plugin, told_by
 
 # Bumped whenever the same blocks would give another document.

@@ -15,12 +15,9 @@ from typing import NamedTuple, cast
 from kb.domain.derived import Assemble, Derived, DerivedName, Extract, StepModule
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
-from kb.domain.kinds import KINDS, PLUGIN_EXTRACTOR, MediaFamily
+from kb.domain.kinds import KINDS, PLUGIN_EXTRACTOR, PLUGIN_VERSION, MediaFamily
 from kb.domain.text import WorkspacePath
 from kb.extract.code.grammars import parser_version
-
-PLUGIN_VERSION = "plugin-v1"
-"""The parser version of documents that extractors of other packages read, before their engine."""
 
 
 class Step(NamedTuple):

@@ -20,7 +20,7 @@ ASSEMBLED = frozenset({ENCODER})
 """The encoders that kb assembles."""
 
 ENCODER_ADAPTER = "encoder"
-# Of multilingual-e5-small, by which questions are asked until `kb ingest` has embedded again what it embedded.
+# Of multilingual-e5-small: questions use it until `kb ingest` has embedded its passages with the new encoder.
 EARLIER_ADAPTER = "e5"
 
 
@@ -42,9 +42,9 @@ class ModelFile(NamedTuple):
 
 
 class InstalledModel(NamedTuple):
-    """A model directory: what it is, which adapter reads it, where it came from, and its files.
+    """A model directory: the model, the adapter that reads it, its origin, and its files.
 
-    `assembly` counts the ways in which kb made the files of a model; they all encode to the same vectors, nearly.
+    `assembly` numbers the ways in which kb has made the files of a model; their vectors are nearly equal.
     """
 
     model: ModelFacts

@@ -1,4 +1,4 @@
-"""What the engines need beside kb itself: packages, a program, a model; and how each is installed."""
+"""The packages and programs that engines need beside kb, and how to install them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from kb.domain.generation import Message
 
-# What the chat template puts around one message: role, marks and line ends.
+# The tokens that a chat template adds to one message: role, marks and line ends.
 MESSAGE_TOKENS = 12
 
 _WORD_CHARS_A_TOKEN = 4

@@ -67,7 +67,7 @@ def _checks(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]:
 
 
 def _caught(name: str, config: Config, checks: Iterable[Check]) -> Iterator[Check]:
-    """The checks, and where they cannot go on, one of that name that says why."""
+    """The checks; an error of theirs becomes a failed check of that name."""
     try:
         with sqlite_errors(config.sqlite):
             yield from checks
@@ -177,7 +177,7 @@ def _integrity(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
 
 
 def _cut_off(path: Path) -> Iterator[str]:
-    """Whether pages are missing at the end, which SQLite reads as zeros or not at all."""
+    """The fault of a file whose last pages are missing, which SQLite reads as zeros or not at all."""
     with path.open("rb") as file:
         header = file.read(100)
     page_bytes = int.from_bytes(header[16:18], "big") % 65_535  # 1 means 65,536

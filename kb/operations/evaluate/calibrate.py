@@ -1,4 +1,4 @@
-"""Asks questions of which it is known whether the notes answer them, and says what each threshold does to them."""
+"""Asks questions that are known to be answerable or not, and reports the effect of each threshold on them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PRECISIONS = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 
 class Judged(NamedTuple):
-    """A question as it was judged; None without a passage, which is refused whatever the gate.
+    """The judgement of a question; None if no passage was found, which is refused at any gate.
 
-    `is_right`: whether a piece that would be shown stands where the answer is expected; None where nobody said where.
+    `is_right`: whether a shown piece is at the expected place of the answer; None if no place is known.
     """
 
     judgement: Judgement | None
@@ -39,7 +39,7 @@ class Judged(NamedTuple):
 
     @property
     def about(self) -> float:
-        """How likely the notes hold anything on it."""
+        """The likelihood that the notes hold an answer."""
         return 0.0 if self.judgement is None else self.judgement.about
 
     def is_answered(self, gate: float, precision: float) -> bool:
@@ -48,7 +48,7 @@ class Judged(NamedTuple):
 
 
 def separation(asked: Sequence[Judged], thresholds: Iterable[float]) -> Separation:
-    """How well `about` tells the answerable questions from the others."""
+    """How well `about` separates answerable questions from others."""
     answerable = sorted(each.about for each in asked if each.is_answerable)
     others = sorted(each.about for each in asked if not each.is_answerable)
     below = sum(bisect_left(others, value) + bisect_right(others, value) for value in answerable) / 2
@@ -66,7 +66,7 @@ def separation(asked: Sequence[Judged], thresholds: Iterable[float]) -> Separati
 
 
 def answer_point(asked: Sequence[Judged], gate: float, precision: float) -> AnswerPoint:
-    """What a precision asked for does to these questions; its limit where most of them are judged by one model."""
+    """The effect of a required precision on these questions; its limit is the median over their models."""
     answered = [each for each in asked if each.is_answered(gate, precision)]
     placed = [each.is_right for each in answered if each.is_answerable and each.is_right is not None]
     answerable = sum(each.is_answerable for each in asked)
@@ -83,7 +83,7 @@ def answer_point(asked: Sequence[Judged], gate: float, precision: float) -> Answ
 
 
 def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandle) -> CalibrationReport:
-    """What each `rag.score_gate` and `rag.answer_precision` would do to these questions; nothing is written.
+    """The effect of each `rag.score_gate` and `rag.answer_precision` on these questions; writes nothing.
 
     Raises: UsageError for files that hold no questions, or some on one side only; GoldenInvalid naming the lines whose
     expectations are not in this knowledge base.

@@ -1,4 +1,4 @@
-"""Asks every question of a golden set in one process and keeps what each found: `kb eval run`."""
+"""Asks every question of a golden set in one process and stores the outcomes: `kb eval run`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUESTIONS_A_TRANSACTION = 25
 class RunReport(NamedTuple):
     """A run with its mean metrics; `resumed` questions were asked by an earlier call.
 
-    `index_changed`: others changed the index meanwhile, so the run measured an index that is no longer there.
+    `index_changed`: the index changed meanwhile, so the run measured an earlier state of it.
     """
 
     run: RunRow
@@ -40,11 +40,11 @@ class RunReport(NamedTuple):
 
 
 def run_suite(base: Base, request: RunRequest, handle: RunHandle) -> RunReport:
-    """Asks the questions that no earlier call of the same run asked, and keeps each one's outcome.
+    """Asks the questions that no earlier call of the same run asked, and stores each outcome.
 
-    All are asked of the index as it is now: ingesting, searching and asking go on beside it and change nothing of what
-    is measured. Raises: GoldenInvalid; NotIndexed and its kin; NotFound where the run is forgotten meanwhile;
-    ModelMissing where the mode needs vectors and there are none.
+    All questions search one snapshot of the index: a concurrent ingest does not change the measurement.
+    Raises: GoldenInvalid; NotIndexed and its kin; NotFound where the run is forgotten meanwhile; ModelMissing where the
+    mode needs vectors and there are none.
     """
     with base.reading_views() as base, closing(open_writer(base.config.sqlite)) as db:
         golden = read_golden(request.suite)
@@ -66,7 +66,7 @@ def _ask_all(
     asker: GoldenAsker,
     handle: RunHandle,
 ) -> None:
-    """Asks in batches and keeps each in a transaction of its own; a cancelled run keeps what was asked before."""
+    """Asks in batches and stores each batch in one transaction; a canceled run keeps its earlier outcomes."""
     done = run.answered
     for batch in (left[at : at + QUESTIONS_A_TRANSACTION] for at in range(0, len(left), QUESTIONS_A_TRANSACTION)):
         going_on = takewhile(lambda _: not handle.is_canceled(), batch)
@@ -79,7 +79,7 @@ def _ask_all(
 
 
 def _keep(db: Connection, run: RunRow, outcomes: Iterable[tuple[Question, str]]) -> None:
-    """Writes what a batch found, in milliseconds; not what another call of the same run wrote meanwhile.
+    """Stores the outcomes of a batch, except those that a concurrent call of the same run has stored.
 
     Raises: NotFound where the run is no longer there.
     """
@@ -94,7 +94,7 @@ def _keep(db: Connection, run: RunRow, outcomes: Iterable[tuple[Question, str]])
 
 
 def _finished(db: Connection, config: Config, begun: RunRow, *, resumed: int) -> RunReport:
-    """The report of a run, which is closed where every question was asked."""
+    """The report of a run; finishes the run if every question was asked."""
     run_id = begun.run_id
     run = next(run for run in queries.select_runs(db) if run.run_id == run_id)
     groups = tuple(queries.select_group_metrics(db, run_id=run_id))

@@ -26,7 +26,7 @@ def import_suite(
 ) -> tuple[GoldenSet, int]:
     """Writes the golden set of a judged folder to `target`; `qrels` may be missing where questions say `answerable`.
 
-    Returns it, and how many questions were left out because nothing says what answers them.
+    Returns it, and the number of questions that were left out because they have no judgement.
     Raises: GoldenInvalid; UsageError where `target` exists.
     """
     require_writable("the golden set")
@@ -72,7 +72,7 @@ def judged_question(suite: Path, query: str, judged: Sequence[tuple[SearchHit, i
 
 
 def append_question(suite: Path, question: Question) -> None:
-    """Adds a question at the end of the golden set; what is there stays as it was written.
+    """Appends a question to the golden set; the rest of the file does not change.
 
     Raises: UsageError where the file cannot be written, or does not end with its questions.
     """

@@ -1,4 +1,4 @@
-"""What changes of the files did to golden questions and stored answers: `kb eval impact`."""
+"""Finds golden questions and stored answers whose cited lines have changed: `kb eval impact`."""
 
 from __future__ import annotations
 
@@ -30,17 +30,16 @@ def impact(base: Base, suite: Path) -> list[Impact]:
 
 
 def impact_now(base: Base, suite: Path) -> list[Impact]:
-    """The same for a page that is looked at: answers alone where there is no golden set, or no run of it."""
+    """As `impact`, but only the answers where there is no golden set or no run of it: for the page."""
     if suite.exists():
         try:
             return impact(base, suite)
         except NotFound:
-            pass  # no run of it tells what its lines held
+            pass  # no run has recorded the cited lines
     return list(_answers(base))
 
 
 def _questions(db: Connection, suite: Path, root: Path) -> Iterator[Impact]:
-
     golden = read_golden(suite)
     runs = [run for run in queries.select_runs(db) if run.suite == golden.suite and run.finished_at]
     if not runs:
@@ -52,13 +51,13 @@ def _questions(db: Connection, suite: Path, root: Path) -> Iterator[Impact]:
             continue
         result = json.loads(row.result_json)
         for place in result["places"]:
-            standing, cited, now_at = _fares(place, files.lines(str(root / place["path"])))
+            standing, cited, now_at = _standing(place, files.lines(str(root / place["path"])))
             if standing != "stands":
                 yield Impact("question", row.query_id, result["query"], cited, standing, now_at)
 
 
-def _fares(place: dict[str, str | int | None], lines: list[str]) -> tuple[Standing, str, str | None]:
-    """How an expectation fares, how it was cited, and where it is now."""
+def _standing(place: dict[str, str | int | None], lines: list[str]) -> tuple[Standing, str, str | None]:
+    """The state of an expected place, its citation, and its present place."""
     path, text = str(place["path"]), str(place["text"])
     if place["start"] is None:
         standing: Standing = "missing" if not lines else "stands" if file_hash(lines) == text else "changed"

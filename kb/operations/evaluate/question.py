@@ -27,7 +27,7 @@ from kb.store.connection import Connection
 
 
 def expected_passages(db: Connection, golden: GoldenSet) -> dict[str, Expected]:
-    """What each question expects of this index, by question id.
+    """The expected results of each question in this index, by question id.
 
     Raises: GoldenInvalid naming, with their lines, the expectations that the index cannot meet.
     """
@@ -44,7 +44,7 @@ class GoldenAsker:
     def __init__(self, base: Base, mode: SearchMode, k: int, *, with_answers: bool) -> None:
         """`with_answers`: each question is answered too.
 
-        Raises: ModelMissing where the mode needs vectors and there are none: words alone are another measure.
+        Raises: ModelMissing where the mode needs vectors and there are none: a search by words measures something else.
         """
         self._base = base
         self._mode = mode
@@ -58,7 +58,7 @@ class GoldenAsker:
                 raise ModelMissing(error.message, f"{error.hint}; or measure --mode lexical") from error
 
     def ranking_version(self) -> str:
-        """What puts the passages of a question in order: the statements and weights, with their versions."""
+        """The label of the ranking: its statements and weights, with their versions."""
         return ranking_version(self._base, SearchQuery("any", self._mode, self._k))
 
     def ask(self, query_no: int, question: Question, expected: Expected) -> str:
@@ -143,7 +143,7 @@ class CitedFiles:
         return self._lines[source_path]
 
     def hold(self, hit: SearchHit, text: str) -> bool | None:
-        """Whether the cited lines hold the passage and no line more; None for a citation of something else."""
+        """Whether the cited lines hold the passage and no other line; None for a citation without lines."""
         lines = cited_lines(hit.citation)
         if lines is None:
             return None
@@ -151,5 +151,5 @@ class CitedFiles:
 
 
 def file_hash(lines: list[str]) -> str:
-    """The same for the same text."""
+    """Hash of a file's text."""
     return content_hash("\n".join(lines).encode())

@@ -1,4 +1,4 @@
-"""The evaluation runs on record: begun or taken up again, found by name, listed, forgotten, compared."""
+"""Starts, resumes, finds, lists, removes and compares evaluation runs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from kb.store import queries
 from kb.store.connection import Connection, transaction
 from kb.store.mirror import mirrored
 
-# Where things lie, and what is measured against, decide nothing about what is found.
-_PLACES = ("workspace", "storage", "indexing", "eval")
+# Sections that do not affect the results of a search.
+_NOT_MEASURED = ("workspace", "storage", "indexing", "eval")
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What to measure: the golden set, how its questions are asked, what the run is called; `with_ask`: answers too."""
+    """The golden set, the mode and hits of its questions, and the name of the run; `with_ask`: answers too."""
 
     suite: Path
     mode: SearchMode
@@ -43,9 +43,9 @@ class RunRequest:
 
 
 def begin_run(base: Base, db: Connection, golden: GoldenSet, request: RunRequest, ranking: str) -> RunRow:
-    """The run to fill: an unfinished one of the same questions, corpus, settings and versions, or a new one.
+    """The unfinished run with the same questions, corpus, settings and versions, or a new one.
 
-    What is measured is read from `base` and ranked as `ranking` names; the run is kept through `db`.
+    `base` is measured, with the ranking labelled `ranking`; the run is stored through `db`.
     """
     identity = {
         "suite": golden.suite,
@@ -77,7 +77,7 @@ def list_runs(base: Base) -> list[RunRow]:
 
 
 def find_run(runs: Sequence[RunRow], named: str) -> RunRow:
-    """The newest run of that name, or the one whose id begins so. Raises: NotFound."""
+    """The newest run of that name, or the one whose id begins with it. Raises: NotFound."""
     for run in runs:
         if run.name == named:
             return run
@@ -102,7 +102,7 @@ def forget_runs(config: Config, named: Sequence[str]) -> list[RunRow]:
 
 
 def suite_hash(golden: GoldenSet) -> str:
-    """The same for the same questions with the same expectations, however the file is written."""
+    """Hash of the questions with their expectations, independent of the file's layout."""
     questions = [
         [
             question.id,
@@ -119,23 +119,23 @@ def suite_hash(golden: GoldenSet) -> str:
 
 
 def corpus_revision(db: Connection) -> int:
-    """How often the index had changed."""
+    """The number of changes of the index so far."""
     stats = queries.select_corpus_stats(db)
     return stats.corpus_revision if stats else 0
 
 
 def corpus_hash(db: Connection) -> str:
-    """The same for the same files with the same content, however they were read, cut and indexed."""
+    """Hash of the files with their content, independent of how they are parsed, cut and indexed."""
     return content_hash(canonical_json([list(row) for row in queries.select_corpus(db)]))
 
 
 def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
-    settings = {key: value for key, value, _ in items(config) if key.partition(".")[0] not in _PLACES}
+    settings = {key: value for key, value, _ in items(config) if key.partition(".")[0] not in _NOT_MEASURED}
     return {**settings, "with_ask": request.with_ask}
 
 
 def _versions(base: Base, ranking: str) -> dict[str, object]:
-    """What made the index, its vectors and the run."""
+    """The versions that made the index, its vectors and the ranking."""
     made = queries.select_index_versions(base.db)
     held = mirrored(base.db)
     return {
