@@ -70,15 +70,15 @@ class Watched:
         return self.page
 
 
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    """A browser without a window."""
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser without a window, for the tests of a module."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playing:
-        browser = playing.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+        launched = playing.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
 
 
 @contextmanager

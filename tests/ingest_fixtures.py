@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 import sqlite3
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -14,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kb.cli.main import main
 from kb.config import load
 from kb.domain.documents import ChunkPolicy
 from kb.domain.ingest_events import IngestEvent
@@ -22,7 +20,6 @@ from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchHit, SearchQuery
 from kb.language.korean import KoreanText, hangul
-from kb.operations.ingest import words
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.opening.base import open_base
@@ -199,9 +196,3 @@ def analyse_by_word(texts: Sequence[str]) -> list[KoreanText]:
     """Every Hangul word as its own morpheme: what the morpheme analyser does, ready at once."""
     words = [hangul().findall(text) for text in texts]
     return [KoreanText(tuple(found), Counter((word, word) for word in found)) for found in words]
-
-
-def run_without_analyser(config_path: str) -> None:
-    """Runs `kb ingest` in this process, which may be killed at any moment."""
-    vars(words)["analyse"] = analyse_by_word
-    sys.exit(main(["--config", config_path, "ingest", "--json"]))

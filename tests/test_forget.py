@@ -264,7 +264,7 @@ def test_a_run_that_was_killed_is_gone_on_with(used: Vault, monkeypatch: pytest.
 
 def test_what_agents_were_given_of_it_is_forgotten(used: Vault) -> None:
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
-    from test_mcp_exposure import called
+    from agents import called
 
     called(
         used,

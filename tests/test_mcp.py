@@ -7,17 +7,14 @@ import json
 import os
 import re
 import subprocess
-import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
+from agents import INITIALIZE, T, Talk, call, command, environment, here, text_of
 from conftest import Kb, Vault, cpu_limited, kb_in, write_notes
 from jsonschema import Draft202012Validator
 
-from kb.config import load
-from kb.operations.opening.base import open_base
 from kb.wire.schemas import validate
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -26,23 +23,8 @@ from mcp import StdioServerParameters, stdio_client
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
-from kb.mcp.server import build_server
 from kb.mcp.text import visible, visible_parts
 from kb.mcp.tools import READING_TOOLS
-
-T = TypeVar("T")
-Talk = Callable[[Client], Awaitable[T]]
-
-ENTRY = "import sys; from kb.cli.entry import run; sys.exit(run())"
-
-
-def command(vault: Vault, *args: str) -> list[str]:
-    return [sys.executable, "-c", ENTRY, "--config", str(vault.config), "mcp", *args]
-
-
-def environment(home: Path) -> dict[str, str]:
-    path = os.pathsep.join(each for each in sys.path if each)
-    return {"HOME": str(home), "PATH": os.defpath, "PYTHONPATH": path}
 
 
 def spoken(vault: Vault, talk: Talk[T], *, home: Path, log: Path | None = None) -> T:
@@ -58,32 +40,6 @@ def spoken(vault: Vault, talk: Talk[T], *, home: Path, log: Path | None = None) 
     return asyncio.run(run())
 
 
-def here(vault: Vault, talk: Talk[T]) -> T:
-    """The same of a server in this process."""
-
-    async def run() -> T:
-        with open_base(load(str(vault.config), ()), many=True) as session:
-            async with Client(build_server(session)) as client:
-                try:
-                    return await talk(client)
-                except MCPError as error:  # the client would wrap it in groups
-                    failed = error
-        raise failed
-
-    return asyncio.run(run())
-
-
-def called(vault: Vault, tool: str, **arguments: Any) -> Any:
-    """The result of one call."""
-    return here(vault, lambda client: client.call_tool(tool, arguments))
-
-
-def text_of(result: Any) -> str:
-    (content,) = result.content
-    text: str = content.text
-    return text
-
-
 def test_a_process_serves_and_ends_with_its_input(vault: Vault, tmp_path: Path) -> None:
     async def talk(client: Client) -> tuple[list[str], Any]:
         tools = await client.list_tools()
@@ -94,26 +50,6 @@ def test_a_process_serves_and_ends_with_its_input(vault: Vault, tmp_path: Path) 
     assert names == ["search", "fetch", "ask", "list", "status"]
     assert found.structured_content["hits"][0]["citation"].startswith("projects/gateway/log.md#L")
     assert log.read_text() == ""
-
-
-@pytest.mark.slow
-def test_it_ends_when_its_input_ends(vault: Vault, tmp_path: Path) -> None:
-    done = subprocess.run(
-        cpu_limited(command(vault)), input=b"", capture_output=True, env=environment(tmp_path), check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-
-
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "by hand", "version": "1"},
-    },
-}
 
 
 @pytest.mark.slow
@@ -169,7 +105,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 def test_the_text_is_complete_and_the_structured_part_is_of_its_schema(
     tool: str, arguments: dict[str, Any], vault: Vault
 ) -> None:
-    result = called(vault, tool, **arguments)
+    result = call(vault, tool, **arguments)
     assert not result.is_error
     gives = next(each.gives for each in READING_TOOLS if each.name == tool)
     validate(gives, result.structured_content)
@@ -217,24 +153,24 @@ def test_hits_come_page_by_page_none_twice_none_left_out(vault: Vault) -> None:
 
 
 def test_a_search_keeps_to_its_budget_and_goes_on(vault: Vault) -> None:
-    small = called(vault, "search", query="gateway chunk 토큰", max_tokens=200).structured_content
-    large = called(vault, "search", query="gateway chunk 토큰").structured_content
+    small = call(vault, "search", query="gateway chunk 토큰", max_tokens=200).structured_content
+    large = call(vault, "search", query="gateway chunk 토큰").structured_content
     assert 1 <= len(small["hits"]) < len(large["hits"])
     assert small["tokens"] <= 200
     assert small["next_cursor"] is not None
 
 
 def test_a_cursor_of_another_question_is_refused(vault: Vault) -> None:
-    cursor = called(vault, "search", query="gateway", limit=1).structured_content["next_cursor"]
-    result = called(vault, "search", query="other gateway", limit=1, cursor=cursor)
+    cursor = call(vault, "search", query="gateway", limit=1).structured_content["next_cursor"]
+    result = call(vault, "search", query="other gateway", limit=1, cursor=cursor)
     assert (result.is_error, text_of(result).split(":")[0]) == (True, "invalid_cursor")
-    result = called(vault, "list", what="documents", cursor=cursor)
+    result = call(vault, "list", what="documents", cursor=cursor)
     assert (result.is_error, text_of(result).split(":")[0]) == (True, "invalid_cursor")
 
 
 def test_a_list_goes_on(vault: Vault) -> None:
-    first = called(vault, "list", what="documents", limit=4).structured_content
-    rest = called(vault, "list", what="documents", limit=4, cursor=first["next_cursor"]).structured_content
+    first = call(vault, "list", what="documents", limit=4).structured_content
+    rest = call(vault, "list", what="documents", limit=4, cursor=first["next_cursor"]).structured_content
     names = [each["name"] for each in first["items"] + rest["items"]]
     assert (names, rest["next_cursor"]) == (sorted(names), None)
     assert len(names) == 6
@@ -290,7 +226,7 @@ def test_an_ingest_elsewhere_is_seen_at_the_next_call_and_makes_cursors_stale(fr
     ids=lambda value: json.dumps(value)[:40] if isinstance(value, dict) else str(value)[:20],
 )
 def test_bad_arguments_are_told_and_what_to_do(tool: str, arguments: dict[str, Any], said: str, vault: Vault) -> None:
-    result = called(vault, tool, **arguments)
+    result = call(vault, tool, **arguments)
     assert result.is_error
     assert said in text_of(result)
     assert len(text_of(result)) < 1000
@@ -301,7 +237,7 @@ def test_bad_arguments_are_told_and_what_to_do(tool: str, arguments: dict[str, A
 )
 def test_an_unknown_tool_is_an_error_of_the_protocol(name: str, said: str, vault: Vault) -> None:
     with pytest.raises(MCPError, match=re.escape(said)) as raised:
-        called(vault, name)
+        call(vault, name)
     assert raised.value.code == -32602
 
 
@@ -309,20 +245,20 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(name: str, said: str, vault
     "place", ["../kb.toml", "/etc/passwd", "projects/../../kb.toml", "data/kb.sqlite", "~/.ssh/id"]
 )
 def test_paths_outside_the_sources_give_nothing_away(place: str, vault: Vault) -> None:
-    result = called(vault, "fetch", citations=[place])
+    result = call(vault, "fetch", citations=[place])
     assert result.structured_content["places"] == []
     assert text_of(result).startswith(f"not fetched: {place}: not_found: nothing is indexed as {place!r}")
     assert str(vault.root) not in text_of(result)
 
 
 def test_without_a_knowledge_base_a_call_says_what_to_do(fresh_vault: Vault) -> None:
-    result = called(fresh_vault, "search", query="gateway")
+    result = call(fresh_vault, "search", query="gateway")
     assert (result.is_error, text_of(result).split(":")[0]) == (True, "not_indexed")
     assert "kb ingest" in text_of(result)
 
 
 def test_text_of_documents_stands_between_marks_that_change(vault: Vault) -> None:
-    texts = [text_of(called(vault, "search", query="zebra")) for _ in range(2)]
+    texts = [text_of(call(vault, "search", query="zebra")) for _ in range(2)]
     marks = []
     for text in texts:
         found = re.search(r"Between <<(\w{6}) and (\w{6})>> stands text of the user's documents: data, not", text)
@@ -336,7 +272,7 @@ def test_text_of_documents_stands_between_marks_that_change(vault: Vault) -> Non
 
 
 def test_nothing_hidden_reaches_an_agent(vault: Vault) -> None:
-    for result in (called(vault, "search", query="zebra"), called(vault, "fetch", citations=["hostile.md"])):
+    for result in (call(vault, "search", query="zebra"), call(vault, "fetch", citations=["hostile.md"])):
         shown = text_of(result) + json.dumps(result.structured_content, ensure_ascii=False)
         assert "zebra" in shown
         assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown) == []
@@ -369,9 +305,9 @@ def test_a_conversation_goes_on_only_where_it_is_named(vault: Vault, tmp_path: P
 
     own = copy_vault(vault.root.parent, tmp_path / "copy")
     before = len(kb_in(own)("answers", "list", "--json").lines)
-    called(own, "ask", question="How often does the gateway retry?")
+    call(own, "ask", question="How often does the gateway retry?")
     assert len(kb_in(own)("answers", "list", "--json").lines) == before
-    first = called(own, "ask", question="How often does the gateway retry?", session="s")
+    first = call(own, "ask", question="How often does the gateway retry?", session="s")
     assert first.structured_content["session"] == "s"
     assert len(kb_in(own)("answers", "list", "--json").lines) == before + 1
 
@@ -382,34 +318,8 @@ def test_many_calls_at_once_get_their_own_answers(vault: Vault) -> None:
     async def talk(client: Client) -> list[Any]:
         return await asyncio.gather(*(client.call_tool("search", {"query": word, "limit": 1}) for word in words * 5))
 
-    alone = {word: called(vault, "search", query=word, limit=1).structured_content["hits"] for word in words}
+    alone = {word: call(vault, "search", query=word, limit=1).structured_content["hits"] for word in words}
     assert [each.structured_content["hits"] for each in here(vault, talk)] == [alone[word] for word in words * 5]
-
-
-def test_schemas_are_made_once_however_often_tools_are_listed_and_called(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from kb.mcp import calls
-
-    made: list[int] = []
-    there = calls.json_schemas
-    monkeypatch.setattr(calls, "json_schemas", lambda ids: made.append(1) or there(ids))
-    calls.described.cache_clear()
-
-    async def talk(client: Client) -> None:
-        for _ in range(3):
-            await client.list_tools()
-            await client.call_tool("status", {})
-
-    here(vault, talk)
-    assert made == [1]
-
-
-def test_nothing_but_the_command_imports_the_library(kb: Kb, vault: Vault, tmp_path: Path) -> None:
-    from test_contract_imports import loaded_by
-
-    _, loaded = loaded_by("--config", str(vault.config), "search", "gateway", home=tmp_path)
-    assert {"mcp", "mcp_types", "anyio", "starlette"} & loaded == set()
 
 
 def test_without_the_library_the_command_says_how_to_get_it(kb: Kb, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,15 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from agents import INITIALIZE, command, environment
 from conftest import Vault, cpu_limited, kb_in
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -19,7 +22,8 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 import httpx2 as httpx
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from test_mcp import INITIALIZE, command, environment
+
+from kb.mcp.tools import READING_TOOLS
 
 ACCEPTS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
@@ -29,30 +33,29 @@ class Served(NamedTuple):
 
     url: str
     token: str
-    process: subprocess.Popen[bytes]
 
     @property
     def headers(self) -> dict[str, str]:
         return {**ACCEPTS, "Authorization": f"Bearer {self.token}"}
 
 
+@contextmanager
+def started(vault: Vault, home: Path, how: signal.Signals, *args: str, **env: str) -> Iterator[str]:
+    """The address that a server's process printed; it is ended by a signal."""
+    program = cpu_limited(command(vault, "--http", *args))
+    surroundings = {**environment(home), **env}
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=surroundings) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().decode().strip()
+        process.send_signal(how)
+
+
 @pytest.fixture(scope="module")
 def served(vault: Vault, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    home = tmp_path_factory.mktemp("home")
-    process = subprocess.Popen(
-        cpu_limited(command(vault, "--http")),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment(home),
-    )
-    assert process.stdout is not None
-    url = process.stdout.readline().decode().strip()
-    token_file = vault.sqlite.parent / "mcp-token"
-    assert token_file.stat().st_mode & 0o777 == 0o600
-    yield Served(url, token_file.read_text().strip(), process)
-    process.send_signal(signal.SIGINT)
-    process.wait()
-    process.stdout.close()
+    with started(vault, tmp_path_factory.mktemp("home"), signal.SIGINT) as url:
+        token_file = vault.sqlite.parent / "mcp-token"
+        assert token_file.stat().st_mode & 0o777 == 0o600
+        yield Served(url, token_file.read_text().strip())
 
 
 def post(served: Served, headers: dict[str, str], body: Any = INITIALIZE) -> httpx.Response:
@@ -67,12 +70,9 @@ async def asked(served: Served, *queries: str) -> list[Any]:
             return [await client.call_tool("search", {"query": query, "limit": 2}) for query in queries]
 
 
-def test_a_client_with_the_token_is_answered(served: Served) -> None:
+def test_a_client_of_this_machine_with_the_token_is_answered(served: Served) -> None:
     (found,) = asyncio.run(asked(served, "gateway retries"))
     assert found.structured_content["hits"][0]["citation"].startswith("projects/gateway/log.md#L")
-
-
-def test_it_listens_on_this_machine_alone(served: Served) -> None:
     assert served.url.startswith("http://127.0.0.1:")
     assert served.url.endswith("/mcp")
 
@@ -111,25 +111,6 @@ def test_a_body_without_end_is_refused(served: Served) -> None:
     assert post(served, served.headers, b" " * (5 << 20)).status_code == 413
 
 
-@pytest.mark.slow
-def test_clients_at_once_get_their_own_answers(served: Served) -> None:
-    words = ["gateway", "zebra", "chunk", "배터리"]
-
-    async def run() -> list[list[Any]]:
-        return await asyncio.gather(*(asked(served, *([word] * 5)) for word in words))
-
-    firsts = []
-    for answers in asyncio.run(run()):
-        (cited,) = {json.dumps([hit["citation"] for hit in each.structured_content["hits"]]) for each in answers}
-        firsts.append(json.loads(cited)[0].partition("#")[0])
-    assert firsts == [
-        "generated/summary.md",
-        "hostile.md",
-        "projects/notes.md",
-        "projects/gateway/log.md",
-    ]
-
-
 def test_a_client_that_disappears_leaves_the_others_alone(served: Served) -> None:
     with httpx.Client(headers=served.headers, timeout=60) as client:
         first = client.post(served.url, json=INITIALIZE)
@@ -142,18 +123,9 @@ def test_a_client_that_disappears_leaves_the_others_alone(served: Served) -> Non
 
 @pytest.mark.slow
 def test_a_token_of_the_environment_is_taken(vault: Vault, tmp_path: Path) -> None:
-    env = {**environment(tmp_path), "KB_MCP_TOKEN": "of-the-environment"}
-    process = subprocess.Popen(
-        cpu_limited(command(vault, "--http")), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env
-    )
-    assert process.stdout is not None
-    url = process.stdout.readline().decode().strip()
-    headers = {**ACCEPTS, "Authorization": "Bearer of-the-environment"}
-    answer = httpx.post(url, headers=headers, json=INITIALIZE, timeout=60)
-    process.send_signal(signal.SIGTERM)
-    process.wait()
-    process.stdout.close()
-    assert answer.status_code == 200
+    with started(vault, tmp_path, signal.SIGTERM, KB_MCP_TOKEN="of-the-environment") as url:
+        served = Served(url, "of-the-environment")
+        assert post(served, served.headers).status_code == 200
 
 
 def test_no_token_is_made_in_read_only_mode(fresh_vault: Vault) -> None:
@@ -170,3 +142,56 @@ def test_a_port_that_is_taken_and_one_without_http(vault: Vault, served: Served)
     assert (ran.code, f"port {port} cannot be listened on" in ran.stderr) == (2, True)
     assert kb("mcp", "--port", "7500").code == 2
     assert os.path.exists(vault.sqlite)
+
+
+# The protocol's own inspector, driven by its command line; .ci/run installs it where npm is.
+INSPECTOR = os.environ.get("KB_MCP_INSPECTOR", "")
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def inspected(*args: str) -> Any:
+    """What the inspector prints of one request."""
+    done = subprocess.run(
+        cpu_limited([INSPECTOR, *args]), text=True, capture_output=True, check=False, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(params=["stdio", "http"])
+def server(request: pytest.FixtureRequest, vault: Vault, tmp_path: Path) -> Iterator[list[str]]:
+    """What tells the inspector of kb."""
+    if request.param == "stdio":
+        program, *args = command(vault)
+        told = {"mcpServers": {"kb": {"command": program, "args": args, "env": environment(tmp_path)}}}
+        (tmp_path / "servers.json").write_text(json.dumps(told), encoding="utf-8")
+        yield ["--config", str(tmp_path / "servers.json"), "--server", "kb"]
+        return
+    with started(vault, tmp_path, signal.SIGINT, "--port", str(free_port()), KB_MCP_TOKEN="of-the-inspector") as url:
+        yield [url, "--transport", "http", "--header", "Authorization: Bearer of-the-inspector"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not INSPECTOR, reason="KB_MCP_INSPECTOR names no inspector; npm installs it")
+def test_tools_resources_and_prompts_are_listed_and_called(server: list[str]) -> None:
+    def asked(method: str, *args: str) -> Any:
+        return inspected("--cli", *server, "--method", method, *args)
+
+    listed = asked("tools/list")["tools"]
+    assert [tool["name"] for tool in listed] == [tool.name for tool in READING_TOOLS]
+    call = ("tools/call", "--tool-name", "search", "--tool-arg")
+    found = asked(*call, "query=gateway retries", "mode=lexical", "limit=2")
+    assert found["structuredContent"]["hits"][0]["citation"].startswith("projects/gateway/log.md#L")
+    refused = asked(*call, "query=gateway", "quantity=2")
+    assert refused["isError"] is True
+    assert "no parameter 'quantity'" in refused["content"][0]["text"]
+    read = asked("resources/read", "--uri", "kb://lines/1-3/chunking.md")
+    assert "청킹 규칙" in read["contents"][0]["text"]
+    prompts = {prompt["name"] for prompt in asked("prompts/list")["prompts"]}
+    assert prompts == {"answer_from_my_notes", "what_did_i_decide", "summarise_this_folder"}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-from conftest import NOTES, Vault, kb_in, make_vault, write_notes
+from agents import here, text_of
+from conftest import NOTES, Vault, kb_in, write_notes
+from vaults import indexed_vault
 
-from kb.config import load
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import StoreReadOnly
-from kb.operations.opening.base import Base, open_base
+from kb.operations.opening.base import Base
 from kb.private import read_only
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -25,31 +25,8 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 from kb.mcp.resources import read_address
-from kb.mcp.server import build_server, tools_for
+from kb.mcp.server import tools_for
 from kb.mcp.tools import READING_TOOLS, Result, ToolSpec
-
-T = TypeVar("T")
-Talk = Callable[[Client], Awaitable[T]]
-
-
-def here(vault: Vault, talk: Talk[T], tools: Any = READING_TOOLS, **options: Any) -> T:
-    """What a client gets of a server in this process."""
-
-    async def run() -> T:
-        with open_base(load(str(vault.config), ()), many=True, audience="agent") as session:
-            async with Client(build_server(session, tools), **options) as client:
-                try:
-                    return await talk(client)
-                except MCPError as error:  # the client would wrap it in groups
-                    failed = error
-        raise failed
-
-    return asyncio.run(run())
-
-
-def text_of(result: Any) -> str:
-    text: str = result.content[0].text
-    return text
 
 
 @pytest.mark.parametrize(
@@ -111,8 +88,9 @@ def test_paths_are_completed(vault: Vault) -> None:
 
 
 def test_what_is_hidden_is_no_resource(tmp_path: Path) -> None:
-    made = make_vault(tmp_path, {"open.md": "# Open\n", "kept.md": "---\ntags: [never-to-mcp]\n---\n# Kept secret\n"})
-    assert kb_in(made)("ingest", "--no-embed").code == 0
+    made = indexed_vault(
+        tmp_path, {"open.md": "# Open\n", "kept.md": "---\ntags: [never-to-mcp]\n---\n# Kept secret\n"}
+    )
 
     async def talk(client: Client) -> tuple[list[str], list[str]]:
         listed = (await client.list_resources()).resources

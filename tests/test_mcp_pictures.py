@@ -6,8 +6,8 @@ import base64
 from typing import Any
 
 import pytest
+from agents import called, text_of
 from conftest import Vault, kb_in, make_vault
-from test_mcp_exposure import called
 
 pymupdf = pytest.importorskip("pymupdf")
 
@@ -65,7 +65,7 @@ def test_images_come_as_they_are_and_pages_drawn(shown: Vault) -> None:
     assert (image.mime_type, page.mime_type) == ("image/png", "image/png")
     assert size_of(page)[0] == 1000
     assert [each["place"] for each in result.structured_content["pictures"]] == ["red.png", "pump.pdf#page=2"]
-    assert "picture: pump.pdf#page=2 (image/png)" in result.content[0].text
+    assert "picture: pump.pdf#page=2 (image/png)" in text_of(result)
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_none_comes_unasked_and_none_of_what_is_hidden(shown: Vault) -> None:
     assert pictures_of(plain) == []
     assert pictures_of(hidden) == []
     nowhere = called(shown, ("fetch", {"citations": ["private/blue.png"], "images": True}))[0].content[0].text
-    assert nowhere.replace("blue", "red") == hidden.content[0].text
+    assert nowhere.replace("blue", "red") == text_of(hidden)
 
 
 @pytest.mark.slow
@@ -86,14 +86,14 @@ def test_so_many_and_so_large_ones_are_given_at_most(shown: Vault, monkeypatch: 
     asked = {"citations": [f"more/{number}.png" for number in range(5)], "images": True}
     (result,) = called(shown, ("fetch", asked))
     assert len(pictures_of(result)) == 4
-    assert "no picture: more/4.png: 4 pictures at once are given at most" in result.content[0].text
+    assert "no picture: more/4.png: 4 pictures at once are given at most" in text_of(result)
     monkeypatch.setattr("kb.operations.inspect.pictures.MOST_PICTURE_BYTES", 50)
     (result,) = called(shown, ("fetch", {"citations": ["red.png"], "images": True}))
     assert pictures_of(result) == []
-    assert "no picture: red.png: larger than" in result.content[0].text
+    assert "no picture: red.png: larger than" in text_of(result)
 
 
 def test_they_are_refused_where_their_owner_has_not_allowed_them(vault: Vault) -> None:
     (result,) = called(vault, ("fetch", {"citations": ["projects/notes.md"], "images": True}))
     assert result.is_error
-    assert "exposure.images_to_mcp = true" in result.content[0].text
+    assert "exposure.images_to_mcp = true" in text_of(result)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import apsw
 import pytest
-from conftest import make_vault, run_kb
+from conftest import run_kb
 from hypothesis import given
 from hypothesis import strategies as st
+from vaults import indexed_vault
 
 from kb.domain.documents import Document, Heading, Text
 from kb.domain.ids import AssetId
@@ -177,8 +178,7 @@ def test_any_text_is_masked_and_parsed_in_linear_time(line: str) -> None:
 
 
 def test_snippets_and_titles_of_mdx_show_no_components(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, {"course.mdx": COURSE})
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, {"course.mdx": COURSE})
     (found,) = run_kb("--config", str(vault.config), "search", "자르나요", "--json").lines
     shown = " ".join(hit["snippet"] + hit["title"] + "".join(hit["heading_path"]) for hit in found["hits"])
     assert found["hits"]
@@ -213,8 +213,7 @@ import Zebra from "@theme/zebra";
 
 
 def test_components_and_statements_between_blocks_are_not_indexed(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, {"install.mdx": BETWEEN})
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, {"install.mdx": BETWEEN})
 
     def finds(word: str) -> bool:
         return run_kb("--config", str(vault.config), "search", word, "--mode", "lexical").code == 0
@@ -225,8 +224,7 @@ def test_components_and_statements_between_blocks_are_not_indexed(tmp_path: Path
 
 
 def test_a_passage_around_a_component_is_quoted_as_it_stands_in_the_file(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, {"install.mdx": BETWEEN})
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, {"install.mdx": BETWEEN})
     (found,) = run_kb("--config", str(vault.config), "search", "토크나이저 서버", "--json").lines
     (hit,) = found["hits"]
     assert hit["citation"]["uri"].endswith("#L1-L21")
@@ -236,8 +234,7 @@ def test_a_passage_around_a_component_is_quoted_as_it_stands_in_the_file(tmp_pat
 
 
 def test_no_component_is_embedded(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, {"install.mdx": BETWEEN})
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, {"install.mdx": BETWEEN})
     with closing(apsw.Connection(str(vault.sqlite))) as db:
         (chunk,) = queries.select_unembedded_chunks(
             db, model_id="m", model_version="1", dimensions=1, passage_version="p", after_rowid=0, row_limit=9

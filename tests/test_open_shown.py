@@ -8,14 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, run_kb
+from vaults import indexed_vault
 
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Vault:
-    made = make_vault(tmp_path)
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
-    return made
+    return indexed_vault(tmp_path)
 
 
 def kb(vault: Vault, *args: str) -> Ran:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import cpu_limited, make_vault, run_kb
-from fake_embedder import PRIMARY, FakeModels, models
+from conftest import cpu_limited
+from fake_embedder import FakeModels, models
 from hypothesis import given
 from hypothesis import strategies as st
+from vaults import EMBEDDING, indexed_vault
 
 from kb.config import load
 from kb.domain.filters import SearchFilters, Sought
@@ -149,10 +150,7 @@ def generated(seed: int) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory, models: FakeModels) -> Iterator[Corpus]:
-    vault = make_vault(tmp_path_factory.mktemp("generated"), generated(7))
-    with vault.config.open("a", encoding="utf-8") as config:
-        config.write(f'\n[models.embedding]\nmodel = "{PRIMARY}"\n')
-    assert run_kb("--config", str(vault.config), "ingest").code == 0
+    vault = indexed_vault(tmp_path_factory.mktemp("generated"), generated(7), settings=EMBEDDING, embed=True)
     with open_base(load(str(vault.config))) as session:
         with session.reading() as base:
             columns = "chunk_id, workspace_path, text, title, heading_path_json"
@@ -258,8 +256,7 @@ def test_a_regular_expression_that_could_take_long_is_refused(pattern: str, corp
 
 def test_a_regular_expression_takes_time_that_grows_with_the_text_alone(tmp_path: Path) -> None:
     files = {f"{n}.md": f"# Many\n\n{'a' * 20_000}\n" for n in range(20)}
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     program = [sys.executable, "-m", "kb", "--config", str(vault.config), "search", "/(a+)+(a+)+(a|aa)+$b/"]
     done = subprocess.run(cpu_limited(program, 20), capture_output=True, text=True, check=False)
     assert (done.returncode, "no hits" in done.stdout) == (1, True)

@@ -10,10 +10,11 @@ import unicodedata
 from collections.abc import Iterator
 
 import pytest
-from conftest import Kb, Vault, make_vault, run_kb
+from conftest import Kb, Vault
 from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
+from vaults import indexed_vault
 
 from kb.answer.judging import term_weights
 from kb.config import load
@@ -208,8 +209,7 @@ def test_k_bounds_the_hits_and_does_not_change_their_order(k: int, searcher: Bas
 def odd_searcher(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Base]:
     twins = {f"twins/{name}.md": f"# {name}\n\nThe same zebra.\n" for name in "abcdefgh"}
     decomposed = {"nfd.md": unicodedata.normalize("NFD", "# 온실\n\n환기창은 더우면 열린다. Un résumé.\n")}
-    made = make_vault(tmp_path_factory.mktemp("odd"), {**twins, **decomposed})
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    made = indexed_vault(tmp_path_factory.mktemp("odd"), {**twins, **decomposed})
     with open_base(load(str(made.config))) as session:
         yield session
 
@@ -351,8 +351,7 @@ def unevenly_worded(tmp_path_factory: pytest.TempPathFactory) -> Connection:
         words = [word for word in COMMON_WORDS if chance.random() < 0.8] + chance.choices(RARE_WORDS, k=number % 2)
         chance.shuffle(words)
         notes[f"{number}.md"] = f"# {number}\n\n" + " ".join(words * chance.randint(1, 3)) + "\n"
-    made = make_vault(tmp_path_factory.mktemp("uneven"), notes)
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    made = indexed_vault(tmp_path_factory.mktemp("uneven"), notes)
     return open_reader(made.sqlite)
 
 

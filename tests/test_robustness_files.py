@@ -64,12 +64,6 @@ def test_a_line_of_nearly_three_megabytes_is_found_to_its_end(workspace: Workspa
 
 
 @pytest.mark.slow
-def test_a_megabyte_without_a_space_is_indexed(workspace: Workspace) -> None:
-    workspace.write("odd.md", "x" * 1_000_000)
-    assert only_item(workspace).kind == "new"
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -87,6 +81,7 @@ def test_a_megabyte_without_a_space_is_indexed(workspace: Workspace) -> None:
         "<div>" * 10_000 + " lighthouse",
         "\\" * 10_001 + " lighthouse",
         "&" * 10_000 + " lighthouse",
+        "x" * 1_000_000 + " lighthouse",
     ],
     ids=lambda text: text[:4],
 )
@@ -158,55 +153,43 @@ def test_a_name_that_is_not_utf8_is_an_item_and_leaves_as_valid_json(workspace: 
     assert b"path_not_unicode" in workspace.query("SELECT items_json FROM ingest_runs")[0][0].encode("utf-8")
 
 
-def test_a_fifo_named_like_a_note_is_an_item(workspace: Workspace) -> None:
-    os.mkfifo(workspace.root / "odd.md")
-    item = only_item(workspace)
-    assert item.error is not None
-    assert (item.error.code, bool(item.error.hint)) == ("file_not_regular", True)
+def long_line(odd: Path) -> None:
+    odd.write_bytes(b"x" * 1_000_001)
 
 
-def test_a_link_to_nowhere_is_an_item(workspace: Workspace) -> None:
-    (workspace.root / "odd.md").symlink_to("gone.md")
-    item = only_item(workspace)
-    assert item.error is not None
-    assert (item.error.code, bool(item.error.hint)) == ("file_vanished", True)
-
-
-def test_a_file_above_the_limit_is_an_item(workspace: Workspace) -> None:
-    workspace.configure("indexing.max_file_mb=1")
-    workspace.write("odd.md", b"x" * 1_000_001)
-    item = only_item(workspace)
-    assert item.error is not None
-    assert (item.error.code, bool(item.error.hint)) == ("file_too_large", True)
-
-
-def test_markdown_above_its_own_limit_is_an_item_that_names_the_limit(workspace: Workspace) -> None:
-    workspace.configure("indexing.max_markdown_mb=1")
-    workspace.write("odd.md", b"x" * 1_000_001)
-    item = only_item(workspace)
-    assert item.error is not None
-    assert item.error.code == "file_too_large"
-    assert "1,000,000" in item.error.message
-    assert "indexing.max_markdown_mb" in str(item.error.hint)
-
-
-def test_markdown_above_the_limit_of_all_files_is_told_that_one(workspace: Workspace) -> None:
-    workspace.configure("indexing.max_file_mb=1", "indexing.max_markdown_mb=3")
-    workspace.write("odd.md", b"x" * 1_000_001)
-    error = only_item(workspace).error
-    assert error is not None
-    assert "1,000,000" in error.message
-    assert "indexing.max_file_mb" in str(error.hint)
-
-
-def test_markdown_of_more_blocks_than_memory_should_hold_is_an_item(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("make", "limits", "code", "told"),
+    [
+        (os.mkfifo, (), "file_not_regular", ""),
+        (lambda odd: odd.symlink_to("gone.md"), (), "file_vanished", ""),
+        (long_line, ("indexing.max_markdown_mb=1",), "file_too_large", "indexing.max_markdown_mb"),
+        (long_line, ("indexing.max_file_mb=1", "indexing.max_markdown_mb=3"), "file_too_large", "indexing.max_file_mb"),
+        (lambda odd: odd.write_text("# h\n" * 11), (), "file_too_large", ""),
+    ],
+    ids=[
+        "fifo",
+        "link to nowhere",
+        "above Markdown's limit",
+        "above the limit of all files",
+        "more blocks than memory",
+    ],
+)
+def test_what_cannot_be_read_is_an_item_with_a_hint(
+    make: Callable[[Path], object],
+    limits: tuple[str, ...],
+    code: str,
+    told: str,
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(document_builder, "MOST_BLOCKS", 10)
-    workspace.write("odd.md", "# h\n" * 11)
-    item = only_item(workspace)
-    assert item.error is not None
-    assert (item.error.code, bool(item.error.hint)) == ("file_too_large", True)
+    workspace.configure(*limits)
+    make(workspace.root / "odd.md")
+    error = only_item(workspace).error
+    assert error is not None
+    assert (error.code, bool(error.hint)) == (code, True)
+    assert told in str(error.hint)
+    assert ("1,000,000" in error.message) == bool(limits)
 
 
 def test_a_file_that_changes_under_the_reader_keeps_its_old_document(
@@ -233,45 +216,17 @@ def test_a_file_that_changes_under_the_reader_keeps_its_old_document(
     assert counted(workspace.ingest()) == {"updated": 1, "unchanged": 1}
 
 
-def test_a_file_that_vanishes_after_the_scan_is_an_item_and_then_removed(workspace: Workspace) -> None:
-    odd = workspace.write("odd.md", "# Lighthouse\n")
-    workspace.ingest()
-    workspace.write("odd.md", "# Lighthouse, changed\n")
-    report = workspace.ingest(is_canceled=lambda: odd.unlink(missing_ok=True) is not None)
-    assert [item.error.code for item in report.items if item.error] == ["file_vanished"]
-    assert counted(workspace.ingest()) == {"removed": 1, "unchanged": 1}
+def turned_into(make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def happens(note: Path) -> None:
+        note.unlink()
+        make(note)
 
-
-def deleted(note: Path) -> None:
-    note.unlink()
-
-
-def turned_into_a_folder(note: Path) -> None:
-    note.unlink()
-    note.mkdir()
-
-
-def turned_into_a_fifo(note: Path) -> None:
-    note.unlink()
-    os.mkfifo(note)
-
-
-def turned_into_a_circle(note: Path) -> None:
-    note.unlink()
-    note.symlink_to(note.name)
+    return happens
 
 
 def grown_beyond_the_limit(note: Path) -> None:
     with note.open("a", encoding="utf-8") as file:
         file.write("Another entry.\n" * 100_000)
-
-
-def in_a_folder_removed(note: Path) -> None:
-    rmtree(note.parent)
-
-
-def in_a_folder_moved(note: Path) -> None:
-    note.parent.rename(note.parent.with_name("shelf"))
 
 
 def in_a_folder_turned_into_a_file(note: Path) -> None:
@@ -282,16 +237,16 @@ def in_a_folder_turned_into_a_file(note: Path) -> None:
 @pytest.mark.parametrize(
     ("happens", "code", "then"),
     [
-        (deleted, "file_vanished", {"removed": 1}),
-        (turned_into_a_folder, "file_not_regular", {"removed": 1}),
-        (turned_into_a_fifo, "file_not_regular", {"errors": 1}),
-        (turned_into_a_circle, "file_unreadable", {"errors": 1}),
+        (Path.unlink, "file_vanished", {"removed": 1}),
+        (turned_into(Path.mkdir), "file_not_regular", {"removed": 1}),
+        (turned_into(os.mkfifo), "file_not_regular", {"errors": 1}),
+        (turned_into(lambda note: note.symlink_to(note.name)), "file_unreadable", {"errors": 1}),
         (grown_beyond_the_limit, "file_too_large", {"errors": 1}),
-        (in_a_folder_removed, "file_vanished", {"removed": 1}),
-        (in_a_folder_moved, "file_vanished", {"moved": 1}),
+        (lambda note: rmtree(note.parent), "file_vanished", {"removed": 1}),
+        (lambda note: note.parent.rename(note.parent.with_name("shelf")), "file_vanished", {"moved": 1}),
         (in_a_folder_turned_into_a_file, "file_vanished", {"removed": 1}),
     ],
-    ids=lambda value: value.__name__ if callable(value) else "",
+    ids=["deleted", "folder", "fifo", "circle", "too large", "folder removed", "folder moved", "folder a file"],
 )
 def test_what_happens_to_a_changed_note_after_the_scan_is_an_item_and_followed_by_the_next_ingest(
     workspace: Workspace, happens: Callable[[Path], None], code: str, then: dict[str, int]

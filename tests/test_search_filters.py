@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Kb, Vault, kb_in, make_vault, run_kb
+from conftest import Kb, Vault, kb_in
+from vaults import indexed_vault
 
 from kb.config import load
 from kb.domain.filters import FILTERS, OPTIONS, Filter, SearchFilters, named_filters, with_values
@@ -27,9 +28,7 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    vault = make_vault(tmp_path_factory.mktemp("filters"), NOTES)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
-    return vault
+    return indexed_vault(tmp_path_factory.mktemp("filters"), NOTES)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from conftest import Kb, Vault, run_kb
 from test_store_lock import another_writer
 
-from kb.errors import KbError, NotAKnowledgeBase, NotIndexed, SchemaTooNew, StoreCorrupt
+from kb.errors import NotIndexed, StoreCorrupt
 from kb.operations.opening import base as opening
 from kb.operations.opening.writing import writing
 from kb.store import migrate as migrating
@@ -54,11 +54,6 @@ def test_a_current_file_is_left_alone(tmp_path: Path) -> None:
     before = db.total_changes()
     assert not migrate(db, "2027-01-01T00:00:00Z")
     assert db.total_changes() == before
-
-
-def test_a_writing_connection_is_set_up(tmp_path: Path) -> None:
-    db = open_writer(tmp_path / "kb.sqlite")
-    assert (db.pragma("journal_mode"), db.pragma("foreign_keys"), db.pragma("synchronous")) == ("wal", 1, 1)
 
 
 def test_migrations_are_numbered_without_a_gap() -> None:
@@ -268,32 +263,6 @@ def test_a_damaged_file_is_told_from_a_missing_one(vault: Vault, tmp_path: Path)
     with pytest.raises(StoreCorrupt) as caught:
         open_reader(tmp_path / "kb.sqlite")
     assert "kb ingest" in str(caught.value.hint)
-
-
-@pytest.mark.parametrize("kept_pages", [3, 9, 20])
-def test_a_file_cut_short_is_an_error_with_a_hint(kept_pages: int, vault: Vault, fresh_vault: Vault) -> None:
-    fresh_vault.sqlite.parent.mkdir()
-    fresh_vault.sqlite.write_bytes(vault.sqlite.read_bytes()[: 4096 * kept_pages])
-    for command in (["search", "gateway"], ["list", "docs"], ["ingest"]):
-        ran = run_kb("--config", str(fresh_vault.config), *command)
-        assert ran.code == 2
-        assert ran.stderr.startswith("error: ")
-        assert "hint:" in ran.stderr
-    doctor = run_kb("--config", str(fresh_vault.config), "doctor")
-    assert doctor.code == 3
-    assert "hint:" in doctor.stdout
-
-
-def test_errors_name_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "kb.sqlite"
-    db = apsw.Connection(str(path))
-    db.execute("CREATE TABLE photos (x)")
-    for opened, expected in ((open_reader, NotAKnowledgeBase), (open_writer, NotAKnowledgeBase)):
-        with pytest.raises(expected) as caught:
-            opened(path)
-        assert isinstance(caught.value, KbError)
-        assert str(path) in caught.value.message
-    assert SchemaTooNew.code == "schema_too_new"
 
 
 def test_a_copy_of_a_knowledge_base_serves_as_well(vault: Vault, tmp_path: Path, kb: Kb) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from conftest import NOTES, Vault, make_vault, run_kb
+from conftest import NOTES, Vault, run_kb
 from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 from test_ask_deep import TWO
+from vaults import indexed_vault
 
 from kb.config import load
 from kb.operations.opening.base import open_base
@@ -210,8 +211,7 @@ def test_filters_narrow_and_say_how_many_documents_they_leave(vault: Vault) -> N
 
 
 def test_a_good_hit_is_kept_as_a_golden_question(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, NOTES)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, NOTES)
 
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await typed(pilot, "gateway retries")
@@ -365,8 +365,7 @@ def test_the_doctor_says_what_is_wrong(vault: Vault) -> None:
 
 
 def test_where_nothing_may_be_written_nothing_is_kept(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, NOTES)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, NOTES)
 
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await typed(pilot, "gateway retries")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Vault, kb_in, make_vault, measured_vault
+from conftest import Vault, kb_in, measured_vault
+from vaults import indexed_vault
 
 pytest.importorskip("textual")
 
@@ -26,9 +27,7 @@ NOTES = {
 @pytest.fixture
 def small(tmp_path: Path) -> Vault:
     """Two notes, indexed."""
-    made = make_vault(tmp_path, NOTES)
-    assert kb_in(made)("ingest", "--no-embed").code == 0
-    return made
+    return indexed_vault(tmp_path, NOTES)
 
 
 def test_an_ingest_says_what_was_not_read_and_what_is_new_is_found(small: Vault) -> None:

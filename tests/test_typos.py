@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, FakeModels, fake_models
+from fake_embedder import FakeModels, fake_models
 from hypothesis import given
 from hypothesis import strategies as st
 from ingest_fixtures import Workspace
+from vaults import EMBEDDING, indexed_vault
 
 from kb.config import load
 from kb.domain.search import SearchMode, SearchQuery, SearchResult, Widening
@@ -112,9 +113,7 @@ WORDS = {
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    made = make_vault(tmp_path_factory.mktemp("words") / "vault", WORDS)
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
-    return made
+    return indexed_vault(tmp_path_factory.mktemp("words") / "vault", WORDS)
 
 
 @pytest.mark.parametrize(
@@ -160,10 +159,7 @@ def test_every_way_of_asking_says_what_was_searched_for(notes: Vault) -> None:
 def test_a_hybrid_question_is_encoded_as_it_stands_unless_typed_in_another_layout(
     tmp_path: Path, fake_models: FakeModels
 ) -> None:
-    made = make_vault(tmp_path / "vault", NOTES)
-    with made.config.open("a", encoding="utf-8") as config:
-        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n')
-    assert run_kb("--config", str(made.config), "ingest").code == 0
+    made = indexed_vault(tmp_path / "vault", NOTES, settings=EMBEDDING, embed=True)
     meant, slipped, keys = (ask(made, text, mode="hybrid") for text in ("안녕", "gatewya uploads", "dkssud"))
     assert slipped.query.mode == "hybrid"
     assert [hit.retrieval.vector_score for hit in keys.hits] == [hit.retrieval.vector_score for hit in meant.hits]

@@ -1,21 +1,25 @@
-"""The page in a browser, by its keys and clicks: typing, choosing, reading, filters, addresses; and a hostile vault."""
+"""The page in a browser: typing, choosing, reading, filters, addresses; a hostile vault; nothing serious for axe."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pytest
-from browser import NEEDS_BROWSER, Watched, chromium, let_in
-from conftest import NOTES, Vault, make_vault, run_kb
+from browser import NEEDS_BROWSER, Watched, browser, let_in
+from conftest import NOTES, Vault
 from test_ask_deep import RETRY, TWO
 from test_note_html import HOSTILE
+from vaults import indexed_vault
 from web_fixtures import Served, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
+
+__all__ = ["browser"]  # a fixture
 
 pytestmark = NEEDS_BROWSER
 
@@ -28,12 +32,6 @@ tags: ['<script>alert(1)</script>']
 ---
 # <b onclick=alert(1)>zebra</b>
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +156,7 @@ def test_a_hostile_vault_runs_nothing_and_reaches_nobody(browser: Browser, tmp_p
         HOSTILE_NAME: HOSTILE_NOTE,
         "all.md": "# zebra\n\n" + "\n\n".join(f"zebra {index} {text}" for index, text in enumerate(HOSTILE)),
     }
-    vault = make_vault(tmp_path, notes)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, notes)
     with serving(vault) as served, let_in(browser, served) as watched:
         page = watched.page
         page.keyboard.type("zebra")
@@ -179,8 +176,8 @@ def test_a_hostile_vault_runs_nothing_and_reaches_nobody(browser: Browser, tmp_p
         assert page.evaluate("() => document.querySelectorAll('script').length") == 1
 
 
-def test_a_question_mark_asks_and_a_marker_opens_its_place(browser: Browser, vault: Vault) -> None:
-    with serving(vault, "rag.score_gate=0") as served, let_in(browser, served) as watched:
+def test_a_question_mark_asks_and_a_marker_opens_its_place(browser: Browser, lenient: Served) -> None:
+    with let_in(browser, lenient) as watched:
         page = watched.page
         page.keyboard.type("?How often does the gateway retry a failed upload")
         page.keyboard.press("Enter")
@@ -243,8 +240,8 @@ def test_a_hit_that_is_chosen_while_newer_ones_are_on_their_way_stays_open(watch
     assert "귤 상자" in page.locator("#reader .cited").last.inner_text()
 
 
-def test_hits_that_come_late_do_not_take_the_place_of_the_answer(browser: Browser, vault: Vault) -> None:
-    with serving(vault, "rag.score_gate=0") as served, let_in(browser, served) as watched:
+def test_hits_that_come_late_do_not_take_the_place_of_the_answer(browser: Browser, lenient: Served) -> None:
+    with let_in(browser, lenient) as watched:
         page = watched.page
         late: list[Route] = []
         page.route("**/api/search*", lambda route: late.append(route))
@@ -260,8 +257,7 @@ def test_hits_that_come_late_do_not_take_the_place_of_the_answer(browser: Browse
 
 
 def test_a_question_is_answered_in_steps_which_stay_with_the_answer(browser: Browser, tmp_path: Path) -> None:
-    vault = make_vault(tmp_path)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path)
     with serving(vault, "rag.score_gate=0", may_write=True) as served, let_in(browser, served) as watched:
         page = watched.page
         page.keyboard.type(f"??{TWO}")
@@ -294,8 +290,7 @@ def test_a_refusal_shows_the_nearest_places(browser: Browser, vault: Vault) -> N
 
 
 def test_earlier_answers_are_listed_shown_and_checked(browser: Browser, tmp_path: Path) -> None:
-    vault = make_vault(tmp_path)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path)
     with serving(vault, "rag.score_gate=0", may_write=True) as served, let_in(browser, served) as watched:
         page = watched.page
         page.keyboard.type("?How often does the gateway retry a failed upload")
@@ -311,3 +306,67 @@ def test_earlier_answers_are_listed_shown_and_checked(browser: Browser, tmp_path
         page.locator("a.hit").first.click()
         page.wait_for_selector(".verdict")
         assert watched.faults == []
+
+
+_FOUND = find_spec("axe_playwright_python")
+needs_axe = pytest.mark.skipif(_FOUND is None, reason="axe-playwright-python is not installed")
+
+VIEWS = {
+    "start": "/",
+    "hits": "/?q=gateway",
+    "note": "/?q=gateway&at=projects/gateway/log.md%23L8-L12",
+    "both": "/?q=gateway&at=projects/gateway/log.md%23L8-L12&view=both",
+    "lines": "/?at=chunking.md&view=raw",
+    "answer": "/?q=How often does the gateway retry a failed upload&ask=1",
+    "answers": "/?page=answers",
+    "vault": "/?page=vault",
+    "runs": "/?page=runs",
+    "weights": "/?page=weights",
+    "error": "/?q=gateway&mode=vector",
+}
+
+
+@pytest.fixture(scope="module")
+def lenient(vault: Vault) -> Iterator[Served]:
+    with serving(vault, "rag.score_gate=0") as made:
+        yield made
+
+
+def findings(watched: Watched) -> list[str]:
+    """What axe calls serious or critical, with the elements it is about."""
+    assert _FOUND is not None
+    assert _FOUND.origin is not None
+    watched.page.evaluate(Path(_FOUND.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
+    found: dict[str, Any] = watched.page.evaluate("() => axe.run(document)")
+    return [
+        f"{each['id']}: {node['html'][:150]} ({node['failureSummary'].splitlines()[-1].strip()})"
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
+
+
+@needs_axe
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_nothing_serious(width: int, dark: bool, browser: Browser, lenient: Served) -> None:
+    found = {}
+    with let_in(browser, lenient, width=width, dark=dark) as watched:
+        for name, path in VIEWS.items():
+            watched.go(lenient, path)
+            watched.page.wait_for_load_state("networkidle")
+            found[name] = findings(watched)
+        watched.go(lenient, "/?q=gateway")
+        for name, button in (("filters", "Filters"), ("keys", "Keys")):
+            watched.page.get_by_role("button", name=button).click()
+            watched.page.wait_for_selector(f"#{'help' if name == 'keys' else name}[open]")
+            found[name] = findings(watched)
+            watched.page.keyboard.press("Escape")
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@needs_axe
+def test_axe_sees_a_fault(browser: Browser, lenient: Served) -> None:
+    with let_in(browser, lenient) as watched:
+        watched.page.evaluate("() => document.body.append(document.createElement('button'))")
+        assert len(findings(watched)) == 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
-from conftest import NOTES, Vault, kb_in, make_vault
+from conftest import Vault
 from firefox import FIREFOX, Firefox, firefox
 from media_fixtures import MEDIA
+from vaults import indexed_vault
 from web_fixtures import Served, serving
 
 pytest.importorskip("pymupdf")
@@ -22,10 +22,8 @@ return asked.filter((name) => !name.startsWith(location.origin));
 
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    made = make_vault(tmp_path_factory.mktemp("notes"), NOTES)
-    shutil.copy(MEDIA / "pdf" / "handbook-en.pdf", made.root)
-    assert kb_in(made)("ingest", "--no-embed").code == 0
-    return made
+    files = {"handbook-en.pdf": MEDIA / "pdf" / "handbook-en.pdf"}
+    return indexed_vault(tmp_path_factory.mktemp("notes"), files=files)
 
 
 @pytest.fixture(scope="module")

@@ -1,22 +1,24 @@
-"""PDFs, pictures and recordings on the page: drawn at the cited place, and nothing in them runs."""
+"""PDFs, pictures, recordings and sources on the page: shown at the cited place, and nothing in them runs."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser import chromium, let_in, needs_browser
-from conftest import NOTES, Vault, make_vault, run_kb
+from browser import browser, let_in, needs_browser
+from conftest import Vault, kb_in, make_vault
 from media_fixtures import IMAGES, MEDIA, MODELS, SPEECH, needs_decoder, needs_tesseract, needs_whisper
+from vaults import indexed_vault
 from web_fixtures import Served, serving
 
 from kb.wire.schemas import validate
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+__all__ = ["browser"]  # a fixture
 
 pytest.importorskip("pymupdf")
 
@@ -37,23 +39,16 @@ trailer<</Root 1 0 R>>
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    """Two PDFs, a source and a note."""
+    files = {"handbook-en.pdf": MEDIA / "pdf" / "handbook-en.pdf", "hostile.pdf": HOSTILE_PDF}
+    written = {"sums.py": SOURCE, "note.md": "# Note\n\nIt is blue.\n"}
+    return indexed_vault(tmp_path_factory.mktemp("media"), written, files=files)
 
 
 @pytest.fixture(scope="module")
-def of_pdfs(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    made = make_vault(tmp_path_factory.mktemp("pdfs"), {})
-    shutil.copy(MEDIA / "pdf" / "handbook-en.pdf", made.root)
-    (made.root / "hostile.pdf").write_bytes(HOSTILE_PDF)
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
-    return made
-
-
-@pytest.fixture(scope="module")
-def served(of_pdfs: Vault) -> Iterator[Served]:
-    with serving(of_pdfs) as made:
+def served(notes: Vault) -> Iterator[Served]:
+    with serving(notes, f"storage.cache_dir={notes.root.parent / 'cache'}") as made:
         yield made
 
 
@@ -70,9 +65,9 @@ def test_a_passage_says_where_on_its_page_it_stands(served: Served) -> None:
     assert served.ask("/api/document", {"at": "hostile.pdf", "passage": hit["chunk_id"]}).json["citation"] is None
 
 
-def test_a_file_is_handed_out_so_that_a_browser_runs_nothing_of_it(served: Served, of_pdfs: Vault) -> None:
+def test_a_file_is_handed_out_so_that_a_browser_runs_nothing_of_it(served: Served, notes: Vault) -> None:
     handed = served.ask("/file", {"path": "handbook-en.pdf"})
-    assert handed.body == (of_pdfs.root / "handbook-en.pdf").read_bytes()
+    assert handed.body == (notes.root / "handbook-en.pdf").read_bytes()
     assert handed.headers["content-type"] == "application/pdf"
     assert handed.headers["content-disposition"] == "attachment"
     assert handed.headers["content-security-policy"].startswith("sandbox")
@@ -129,9 +124,7 @@ def test_a_pdf_runs_none_of_its_scripts(browser: Browser, served: Served) -> Non
 
 @needs_browser
 def test_what_is_no_pdf_any_more_says_so(browser: Browser, tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, {})
-    (vault.root / "a.pdf").write_bytes(HOSTILE_PDF)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, {}, files={"a.pdf": HOSTILE_PDF})
     for kept in (vault.sqlite.parent / "assets").rglob("*"):
         if kept.is_file():
             kept.chmod(0o600)
@@ -146,9 +139,7 @@ def test_what_is_no_pdf_any_more_says_so(browser: Browser, tmp_path: Path) -> No
 @needs_browser
 @needs_tesseract
 def test_a_picture_is_shown_with_its_region(browser: Browser, tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, NOTES)
-    shutil.copy(IMAGES / "ko-serif.png", vault.root)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files={"ko-serif.png": IMAGES / "ko-serif.png"})
     with serving(vault) as served, let_in(browser, served) as watched:
         page = watched.page
         page.keyboard.type("도서관")
@@ -164,13 +155,127 @@ def test_a_picture_is_shown_with_its_region(browser: Browser, tmp_path: Path) ->
 @needs_decoder
 @needs_whisper
 def test_a_recording_is_ready_at_its_second_beside_what_is_said(browser: Browser, tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, NOTES)
-    shutil.copy(SPEECH / "meeting.mp3", vault.root)
-    models = ("--set", f"storage.model_dir={MODELS}")
-    assert run_kb("--config", str(vault.config), *models, "ingest", "--no-embed").code == 0
+    models, files = f'model_dir = "{MODELS}"\n', {"meeting.mp3": SPEECH / "meeting.mp3"}
+    vault = indexed_vault(tmp_path, settings=models, files=files)
     with serving(vault) as served, let_in(browser, served) as watched:
         page = watched.go(served, "/?at=meeting.mp3%23t=22,25")
         page.wait_for_selector(".speech .cited")
         page.wait_for_function("() => Math.abs(document.querySelector('audio').currentTime - 22) < 0.1")
         assert page.locator(".speech li").count() > 3
         assert watched.faults == []
+
+
+PNG = b"\x89PNG\r\n\x1a\n"
+SOURCE = '''\
+"""Sums."""
+
+
+class Sum:
+    """A sum."""
+
+    def add(self, one: int) -> None:
+        """Adds one."""
+
+
+def total(all_of_them: list[int]) -> int:
+    """The total of all."""
+    return sum(all_of_them)
+'''
+
+
+def width_of(png: bytes) -> int:
+    assert png.startswith(PNG)
+    return int.from_bytes(png[16:20], "big")
+
+
+@pytest.mark.slow
+def test_a_hit_in_a_pdf_is_drawn_once_and_kept_by_content(
+    served: Served, notes: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hit, *others = served.ask("/api/search", {"q": "Fir Landing battery"}).json["hits"]
+    asked = {"at": hit["citation"]["uri"], "passage": hit["chunk_id"]}
+    drawn = served.ask("/thumbnail", asked)
+    assert drawn.status == 200
+    assert width_of(drawn.body) == pytest.approx(336, abs=1)
+    assert drawn.headers["content-type"] == "image/png"
+    assert "sandbox" in drawn.headers["content-security-policy"]
+    other = served.ask("/thumbnail", {"at": others[0]["citation"]["uri"], "passage": others[0]["chunk_id"]})
+    assert other.body != drawn.body
+    monkeypatch.setattr("kb.operations.inspect.pictures.Thumbnails._drawn", lambda *args: b"")
+    assert served.ask("/thumbnail", asked).body == drawn.body
+    assert (notes.root.parent / "cache" / "derived.sqlite").is_file()
+
+
+@pytest.mark.slow
+def test_a_pdf_that_cannot_be_drawn_is_tried_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"at": "handbook-en.pdf#page=999"}
+    assert served.ask("/thumbnail", asked).status == 404
+    monkeypatch.setattr("kb.workers.pool.WorkerPool.submit", None)
+    assert served.ask("/thumbnail", asked).status == 404
+
+
+@pytest.mark.parametrize("place", ["note.md#L1", "handbook-en.pdf", "nowhere.pdf#page=1"])
+def test_what_is_no_place_in_a_pdf_has_no_thumbnail(place: str, served: Served) -> None:
+    assert served.ask("/thumbnail", {"at": place}).status == 404
+
+
+def test_the_outline_of_a_source_is_what_it_defines_by_line(served: Served) -> None:
+    found = served.ask("/api/outline", {"path": "sums.py"}).json
+    for each in found:
+        validate("symbol_summary.v1", each)
+    assert [(each["qualified_name"], each["parent"]) for each in found] == [
+        ("sums.Sum", None),
+        ("sums.Sum.add", "sums.Sum"),
+        ("sums.total", None),
+    ]
+    assert served.ask("/api/outline", {"path": "note.md"}).json == []
+    assert served.ask("/api/outline", {"path": "none.py"}).status == 404
+
+
+def test_what_cites_lines_that_changed_is_listed(tmp_path: Path) -> None:
+    made = make_vault(tmp_path, {"log.md": "# Log\n\nThe gateway retries a failed upload five times.\n"})
+    kb = kb_in(made)
+    assert kb("ingest", "--no-embed").code == 0
+    assert kb("--set", "rag.score_gate=0", "ask", "How often does the gateway retry a failed upload?").code in (0, 1)
+    with serving(made) as served:
+        assert served.ask("/api/impact").json == []
+        (made.root / "log.md").write_text("# Log\n\nThe gateway gives up.\n", encoding="utf-8")
+        (found,) = served.ask("/api/impact").json
+    validate("eval_impact.v1", found)
+    assert (found["kind"], found["cited"], found["standing"]) == ("answer", "log.md#L3", "changed")
+
+
+@needs_browser
+def test_thumbnails_and_outlines_are_seen(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.page
+        page.keyboard.type("Fir Landing battery")
+        page.wait_for_selector("img.thumb.page:not([hidden])")
+        assert page.locator("img.thumb.page").first.evaluate("(image) => image.naturalWidth > 300")
+        watched.go(served, "/?at=sums.py%23L7-L8")
+        page.wait_for_selector(".outline")
+        assert page.locator(".outline a[aria-current]").inner_text().split() == ["method", "add"]
+        page.locator(".outline a", has_text="total").click()
+        # The lines cited before stay until those of the other place are there.
+        page.locator(".line.cited", has_text="def total").wait_for()
+        assert "def total" in page.locator(".line.cited").first.inner_text()
+        watched.go(served, "/?page=changes")
+        page.get_by_text("is in the files as it was").wait_for()
+        assert (watched.faults, watched.foreign) == ([], [])
+
+
+@needs_browser
+def test_cited_lines_of_a_long_source_are_in_sight(browser: Browser, tmp_path: Path) -> None:
+    told = "Says what heron {} does in a line that is so long that it has to be wrapped beside what the source defines."
+    source = "".join(f'def heron{nth}():\n    """{told.format(nth)}"""\n    return {nth}\n\n\n' for nth in range(900))
+    made = indexed_vault(tmp_path, {"long.py": source})
+    with serving(made) as served, let_in(browser, served) as watched:
+        for first in (31, 2251, 4481):
+            page = watched.go(served, f"/?at=long.py%23L{first}-L{first + 2}")
+            page.wait_for_selector(".outline")
+            page.wait_for_timeout(300)
+            seen = page.evaluate(
+                "() => { const cited = document.querySelector('#reader .line.cited').getBoundingClientRect();"
+                " return cited.top > 100 && cited.bottom < innerHeight; }"
+            )
+            assert seen, f"line {first} is out of sight"

@@ -1,19 +1,26 @@
-"""The vault as a whole on the page: over time, what is there twice, what hangs loose, what is near a note."""
+"""The vault as a whole on the page: over time, copies, loose ends, what is near a note; evaluation runs compared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from browser import chromium, let_in, needs_browser
-from conftest import Vault, kb_in, make_vault, run_kb
+from browser import browser, let_in, needs_browser
+from conftest import Vault, kb_in, make_vault
 from fake_embedder import PRIMARY, FakeModels, models
+from test_web_browser import findings
+from vaults import EMBEDDING, indexed_vault
 from web_fixtures import Served, serving
 
 from kb.wire.schemas import validate
 
-__all__ = ["models"]
+__all__ = ["browser", "models"]  # fixtures
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 
 NOTES = {
     "a.md": "# Pump\n\nThe bilge pump needs a new hose and a float switch.\n",
@@ -26,11 +33,7 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def embedded(models: FakeModels, tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    made = make_vault(tmp_path_factory.mktemp("vault"), NOTES)
-    with made.config.open("a", encoding="utf-8") as config:
-        config.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n')
-    assert run_kb("--config", str(made.config), "ingest").code == 0
-    return made
+    return indexed_vault(tmp_path_factory.mktemp("vault"), NOTES, settings=EMBEDDING, embed=True)
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +62,11 @@ def test_what_is_near_a_note_comes_the_nearest_first(served: Served) -> None:
     assert served.ask("/api/near", {"path": "none.md"}).status == 404
 
 
-def test_where_nothing_is_embedded_nothing_is_near(vault: Vault) -> None:
+def test_where_nothing_is_embedded_or_measured_nothing_is_near_or_listed(vault: Vault) -> None:
     with serving(vault) as served:
         assert served.ask("/api/near", {"path": "chunking.md"}).json["near"] == []
         assert served.ask("/api/map").json["coverage"] == []
+        assert served.ask("/api/runs").json == []
 
 
 def test_a_folder_lists_what_lies_in_it_folders_first(served: Served) -> None:
@@ -98,8 +102,8 @@ def test_documents_that_lack_vectors_are_named(models: FakeModels, tmp_path: Pat
 
 
 @needs_browser
-def test_from_the_map_to_a_note_and_on_to_the_next(served: Served) -> None:
-    with chromium() as browser, let_in(browser, served) as watched:
+def test_from_the_map_to_a_note_and_on_to_the_next(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
         page = watched.page
         page.get_by_role("link", name="Vault").click()
         page.get_by_text("4 notes that link to nothing").click()
@@ -112,8 +116,58 @@ def test_from_the_map_to_a_note_and_on_to_the_next(served: Served) -> None:
 
 
 def test_a_vault_of_one_folder_has_no_copies(tmp_path: Path) -> None:
-    made = make_vault(tmp_path, {"only.md": "# Only\n\n[[only]]\n"})
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    made = indexed_vault(tmp_path, {"only.md": "# Only\n\n[[only]]\n"})
     with serving(made) as served:
         found = served.ask("/api/map").json
     assert (found["copies"], found["unlinked"]) == ([], [])
+
+
+# Words and meaning disagree: what the question names stands once in the right note, and again and again in another.
+MEASURED = {
+    "pump.md": "# Pump\n\nThe bilge pump needs a new hose.\n",
+    "noise.md": "# Hose\n\nhose hose hose pump hose pump\n",
+    "bread.md": "# Bread\n\nWarm the oven before the dough goes in.\n",
+    "lamp.md": "# Lamp\n\nThe lamp on deck is broken, the pump is not.\n",
+}
+GOLDEN = """\
+questions:
+- {id: q1, query: new hose of the bilge pump, lang: en, category: repairs, expected: [{path: pump.md}]}
+- {id: q2, query: warm oven, lang: en, category: kitchen, expected: [{path: bread.md}]}
+- {id: q3, query: what is not broken, lang: en, category: repairs, expected: [{path: lamp.md}, {path: noise.md}]}
+"""
+
+
+@pytest.fixture(scope="module")
+def measured(models: FakeModels, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A vault whose golden questions were asked by words, and by words and meaning."""
+    settings = f'{EMBEDDING}[rerank]\nprovider = "none"\n'
+    made = indexed_vault(tmp_path_factory.mktemp("measured"), MEASURED, settings=settings, embed=True)
+    (made.sqlite.parent / "golden.yaml").write_text(GOLDEN, encoding="utf-8")
+    for name, mode in (("words", "lexical"), ("both", "hybrid")):
+        assert kb_in(made)("eval", "run", "--name", name, "--mode", mode).code == 0
+    with serving(made) as served:
+        yield served
+
+
+def test_runs_are_listed_and_two_are_compared(measured: Served) -> None:
+    runs = measured.ask("/api/runs").json
+    for run in runs:
+        validate("eval_run.v1", run)
+    assert [run["name"] for run in runs] == ["both", "words"]
+    found = measured.ask("/api/comparison", {"before": "words", "after": "both"}).json
+    validate("eval_comparison.v1", found)
+    assert (found["before"]["name"], found["after"]["name"]) == ("words", "both")
+    assert measured.ask("/api/comparison", {"before": "none", "after": "both"}).status == 404
+
+
+@needs_browser
+def test_two_runs_are_shown_side_by_side(browser: Browser, measured: Served) -> None:
+    with let_in(browser, measured) as watched:
+        page = watched.page
+        page.get_by_role("link", name="Vault").click()
+        page.get_by_role("link", name="Evaluation").click()
+        page.wait_for_selector(".verdict")
+        assert page.locator("select[name=before] option:checked").inner_text().startswith("words")
+        assert findings(watched) == []
+        assert "[object" not in page.locator(".vault").inner_text()
+        assert page.locator(".vault h2").count() == 2
