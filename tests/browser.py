@@ -70,15 +70,22 @@ class Watched:
         return self.page
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A browser without a window, for the tests of a module."""
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser without a window."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playing:
         launched = playing.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched
         launched.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The same for the tests of a module."""
+    with chromium() as launched:
+        yield launched
 
 
 @contextmanager

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Vault
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from gguf_models import CLS, CONTEXT_TOKENS, DIMENSIONS, RANK, write_cross_encoder, write_encoder
+from vaults import PUMP_NOTES, PUMP_QUESTION, call, configured_vault
 
 from kb.embed.gguf_models import gguf_model, open_gguf_embedder, open_gguf_scorer
 from kb.embed.provider import Provider
@@ -25,12 +26,6 @@ __all__ = ["fake_models"]
 
 WORDS = "valve pump lamp walrus the opens at noon morning query passage :".split()
 LIBRARIES = ("llama_cpp", "xllamacpp")
-NOTES = {
-    "valve.md": "# Valve\n\nThe pump valve opens in the morning. Marmalade.\n",
-    "pump.md": "# Pump\n\nThe pump valve opens at noon, and the pump runs.\n",
-    "lamp.md": "# Lamp\n\nThe lamp by the pump is green. Walrus.\n",
-}
-QUESTION = "when does the pump valve open"
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -177,22 +172,16 @@ def test_a_files_own_form_of_a_pair_is_filled_in_without_reading_what_is_put_the
     ]  # fmt: skip
 
 
-def call(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), *args)
-
-
 def configured(folder: Path, embedding: str) -> Vault:
-    made = make_vault(folder / "vault", NOTES)
-    with made.config.open("a", encoding="utf-8") as file:
-        file.write(f'cache_dir = "cache"\nmodel_dir = "models"\n[models.embedding]\n{embedding}\n')
-    return made
+    settings = f'cache_dir = "cache"\nmodel_dir = "models"\n[models.embedding]\n{embedding}\n'
+    return configured_vault(folder / "vault", PUMP_NOTES, settings=settings)
 
 
 @pytest.mark.slow
 def test_notes_are_found_by_a_gguf_file_beside_the_configuration(library: str, tmp_path: Path) -> None:
     vault = configured(tmp_path, 'provider = "llama_cpp"\nmodel = "../tiny.gguf"')
     write_encoder(tmp_path / "tiny.gguf", [word for word in WORDS if word != "the"])
-    assert call(vault, "ingest", "--json").lines[-1]["embeddings_indexed"] == len(NOTES)
+    assert call(vault, "ingest", "--json").lines[-1]["embeddings_indexed"] == len(PUMP_NOTES)
     hits = call(vault, "search", "lamp walrus", "--mode", "vector", "--json").json["hits"]
     assert (hits[0]["doc_path"], hits[0]["embedding_model"]) == ("lamp.md", "tiny")
     checks = {check["name"]: check for check in call(vault, "doctor", "--json").json["checks"]}
@@ -213,7 +202,7 @@ def test_a_gguf_cross_encoder_puts_the_hits_in_order(
     assert call(vault, "ingest").code == 0
     write_cross_encoder(tmp_path / "rank.gguf", {"walrus": 3.0, "marmalade": 1.0, "pump": -0.1})
     named = ("--set", "rerank.provider=llama_cpp", "--set", f"rerank.model={tmp_path / 'rank.gguf'}")
-    ran = call(vault, *named, "search", QUESTION, "--mode", "hybrid", "--json").json
+    ran = call(vault, *named, "search", PUMP_QUESTION, "--mode", "hybrid", "--json").json
     assert [hit["doc_path"] for hit in ran["hits"]] == ["lamp.md", "valve.md", "pump.md"]
     assert "/cross_encoder@llama_cpp:rank:" in ran["ranking_version"]
 

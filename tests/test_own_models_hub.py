@@ -7,23 +7,20 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from fastembed import LateInteractionTextEmbedding
 from fastembed.common.model_management import ModelManagement
 from hub_models import put_cross_encoder, put_encoder, put_token_encoder
+from vaults import EMBEDDING, PUMP_NOTES, PUMP_QUESTION, call, configured_vault, indexed_vault
 
-from kb.config import load
 from kb.domain.candidates import Candidate
-from kb.domain.search import SearchQuery
 from kb.embed.codec import normalised
 from kb.embed.encoders import bulk_embedder, embedding_model, query_encoder
 from kb.embed.hub_models import open_hub_scorer
 from kb.embed.passage_tokens import packed_tokens, unpacked
 from kb.embed.provider import Provider
 from kb.errors import ModelError, ModelMissing
-from kb.operations.opening.base import open_base
-from kb.operations.search.search import search
 from kb.retrieve.search import in_pair_order
 
 __all__ = ["fake_models"]
@@ -32,13 +29,6 @@ NOMIC = "nomic-ai/nomic-embed-text-v1.5"
 BGE = "BAAI/bge-reranker-base"
 COLBERT = "answerdotai/answerai-colbert-small-v1"
 WORDS = "search_query search_document : valve pump lamp the opens gateway retries".split()
-
-NOTES = {
-    "valve.md": "# Valve\n\nThe pump valve opens in the morning. Marmalade.\n",
-    "pump.md": "# Pump\n\nThe pump valve opens at noon, and the pump runs.\n",
-    "lamp.md": "# Lamp\n\nThe lamp by the pump is green. Walrus.\n",
-}
-QUESTION = "when does the pump valve open"
 
 
 def with_cross_encoder(vault: Vault, model_dir: Path, **weights: float) -> None:
@@ -50,23 +40,20 @@ def with_cross_encoder(vault: Vault, model_dir: Path, **weights: float) -> None:
 @pytest.fixture
 def vault(tmp_path: Path, fake_models: FakeModels) -> Vault:
     """Three notes, embedded with the fake models, their sentences too."""
-    made = make_vault(tmp_path / "vault", NOTES)
-    settings = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
-    made.config.write_text(
-        f'{settings}cache_dir = "cache"\nmodel_dir = "{tmp_path / "models"}"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\n[models.llm]\nprovider = "extractive"\n',
-        encoding="utf-8",
-    )
-    assert call(made, "ingest").code == 0
+    models = f'model_dir = "{tmp_path / "models"}"\n{EMBEDDING}[models.llm]\nprovider = "extractive"\n'
+    return indexed_vault(tmp_path / "vault", PUMP_NOTES, settings=models, mode="hybrid", embed=True)
+
+
+def hub_vault(tmp_path: Path, name: str) -> Vault:
+    """The notes, embedded by a model of the hub."""
+    settings = f'model_dir = "{tmp_path / "models"}"\n{EMBEDDING}'.replace(f'"{PRIMARY}"', f'"{name}"')
+    made = configured_vault(tmp_path / "vault", PUMP_NOTES, settings=f'{settings}provider = "fastembed"\n')
+    assert call(made, "ingest", "--json").lines[-1]["embeddings_indexed"] == 3
     return made
 
 
-def call(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), *args)
-
-
 def found(vault: Vault, *args: str) -> list[str]:
-    return [hit["doc_path"] for hit in call(vault, *args, "search", QUESTION, "--json").json["hits"]]
+    return [hit["doc_path"] for hit in call(vault, *args, "search", PUMP_QUESTION, "--json").json["hits"]]
 
 
 def test_an_encoder_of_a_family_reads_its_prefixes(tmp_path: Path) -> None:
@@ -91,9 +78,10 @@ def test_vectors_with_other_prefixes_have_another_version(tmp_path: Path) -> Non
     assert embedding_model(tmp_path, "intfloat/multilingual-e5-large").version.count("/") == 1, "as it always was"
 
 
-def test_a_model_of_no_hub_says_what_to_do(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [NOMIC, COLBERT])
+def test_a_model_of_no_hub_says_what_to_do(name: str, tmp_path: Path) -> None:
     with pytest.raises(ModelMissing, match="is not installed") as raised:
-        bulk_embedder(tmp_path, NOMIC, 1)
+        bulk_embedder(tmp_path, name, 1)
     assert "where a model hub can be reached" in raised.value.hint
 
 
@@ -103,14 +91,8 @@ def test_only_installed_models_are_installed_ones(tmp_path: Path) -> None:
 
 
 def test_notes_are_found_by_a_hub_model(tmp_path: Path) -> None:
-    made = make_vault(tmp_path / "vault", NOTES)
     put_encoder(tmp_path / "models", NOMIC, WORDS)
-    with made.config.open("a", encoding="utf-8") as file:
-        file.write(
-            f'cache_dir = "cache"\nmodel_dir = "{tmp_path / "models"}"\n'
-            f'[models.embedding]\nprovider = "fastembed"\nmodel = "{NOMIC}"\n'
-        )
-    assert call(made, "ingest", "--json").lines[-1]["embeddings_indexed"] == 3
+    made = hub_vault(tmp_path, NOMIC)
     hits = call(made, "search", "lamp", "--mode", "vector", "--json").json["hits"]
     assert (hits[0]["doc_path"], hits[0]["embedding_model"]) == ("lamp.md", NOMIC)
 
@@ -152,14 +134,8 @@ def test_a_passage_longer_than_its_window_keeps_the_tokens_of_its_end(tmp_path: 
 
 
 def test_notes_are_ranked_by_the_tokens_of_a_hub_model(tmp_path: Path) -> None:
-    made = make_vault(tmp_path / "vault", NOTES)
     put_token_encoder(tmp_path / "models", COLBERT, WORDS)
-    with made.config.open("a", encoding="utf-8") as file:
-        file.write(
-            f'cache_dir = "cache"\nmodel_dir = "{tmp_path / "models"}"\n'
-            f'[models.embedding]\nprovider = "fastembed"\nmodel = "{COLBERT}"\n'
-        )
-    assert call(made, "ingest", "--json").lines[-1]["embeddings_indexed"] == 3
+    made = hub_vault(tmp_path, COLBERT)
     with apsw.Connection(str(made.sqlite), flags=apsw.SQLITE_OPEN_READONLY) as db:
         kept = list(db.execute("SELECT model_id, components, bits FROM chunk_tokens"))
     assert kept == [(COLBERT, 96, 4)] * 3
@@ -169,13 +145,7 @@ def test_notes_are_ranked_by_the_tokens_of_a_hub_model(tmp_path: Path) -> None:
     assert checks["passage_tokens"]["state"] == "ok"
 
 
-def test_a_model_made_for_tokens_that_cannot_be_had_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(ModelMissing, match="is not installed") as raised:
-        bulk_embedder(tmp_path, COLBERT, 1)
-    assert "where a model hub can be reached" in raised.value.hint
-
+def test_a_model_that_cannot_be_fetched_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(*_: object, **__: object) -> None:
         raise ValueError("Could not load model from any source.")
 
@@ -197,13 +167,15 @@ def test_scores_are_those_of_the_pairs_in_the_order_of_the_passages(tmp_path: Pa
 def test_a_cross_encoder_puts_the_hits_in_order(vault: Vault, tmp_path: Path) -> None:
     before = found(vault)
     with_cross_encoder(vault, tmp_path / "models", walrus=3.0, marmalade=1.0)
-    ran = call(vault, "search", QUESTION, "--json").json
+    ran = call(vault, "search", PUMP_QUESTION, "--json").json
     assert [hit["doc_path"] for hit in ran["hits"]] == ["lamp.md", "valve.md", "pump.md"] != before
     assert {hit["score_kind"] for hit in ran["hits"]} == {"cross_encoder"}
     assert [round(hit["score"], 3) for hit in ran["hits"]] == [0.953, 0.731, 0.5]
     assert [hit["rank"] for hit in ran["hits"]] == [1, 2, 3]
     assert ran["ranking_version"].endswith(f"/cross_encoder@fastembed:{BGE}@20")
     assert "/linear-" in ran["ranking_version"]
+    checks = {check["name"]: check for check in call(vault, "doctor", "--json").json["checks"]}
+    assert checks["reranker"]["detail"] == f"fastembed:{BGE}, of the first 20 passages"
 
 
 def test_passages_it_does_not_read_stay_behind(vault: Vault, tmp_path: Path) -> None:
@@ -211,52 +183,39 @@ def test_passages_it_does_not_read_stay_behind(vault: Vault, tmp_path: Path) -> 
     with_cross_encoder(vault, tmp_path / "models", walrus=3.0)
     assert found(vault, "--set", "rerank.passages=1") == before
     assert found(vault, "--set", "rerank.passages=2") == before, "neither of the first two has the word"
-    fewer = call(vault, "search", QUESTION, "--k", "1", "--json").json["hits"]
+    fewer = call(vault, "search", PUMP_QUESTION, "--k", "1", "--json").json["hits"]
     assert [hit["doc_path"] for hit in fewer] == ["lamp.md"]
 
 
 def test_words_and_vectors_alone_are_not_reranked(vault: Vault, tmp_path: Path) -> None:
     with_cross_encoder(vault, tmp_path / "models", walrus=3.0)
     for mode, kind in (("lexical", "bm25"), ("vector", "cosine")):
-        hits = call(vault, "search", QUESTION, "--mode", mode, "--json").json["hits"]
+        hits = call(vault, "search", PUMP_QUESTION, "--mode", mode, "--json").json["hits"]
         assert {hit["score_kind"] for hit in hits} == {kind}
 
 
 def test_evidence_is_that_of_the_order_it_was_fitted_for(vault: Vault, tmp_path: Path) -> None:
-    before = call(vault, "ask", QUESTION, "--json").json
+    before = call(vault, "ask", PUMP_QUESTION, "--json").json
     with_cross_encoder(vault, tmp_path / "models", walrus=3.0)
-    after = call(vault, "ask", QUESTION, "--json").json
+    after = call(vault, "ask", PUMP_QUESTION, "--json").json
     assert after["evidence"] == before["evidence"]
-
-
-def test_one_session_scores_every_question_with_one_loaded_model(vault: Vault, tmp_path: Path) -> None:
-    with_cross_encoder(vault, tmp_path / "models", walrus=3.0)
-    with open_base(load(str(vault.config))) as session:
-        with session.reading() as base:
-            first = base.pair_order
-        assert search(session, SearchQuery(QUESTION, "hybrid", 3)).hits[0].doc_path == "lamp.md"
-        with session.reading() as base:
-            second = base.pair_order
-    assert first is not None
-    assert second is not None
-    assert first.scorer is second.scorer
 
 
 def test_a_cross_encoder_that_is_not_there_says_what_to_do(vault: Vault) -> None:
     named = ("--set", "rerank.provider=fastembed", "--set", f"rerank.model={BGE}")
-    ran = call(vault, *named, "search", QUESTION)
+    ran = call(vault, *named, "search", PUMP_QUESTION)
     assert ran.code != 0
     assert f"the cross-encoder {BGE} is not installed" in ran.stderr
     assert f"kb models install {BGE}" in ran.stderr
     checks = {check["name"]: check for check in call(vault, *named, "doctor", "--json").json["checks"]}
     assert checks["reranker"]["state"] != "ok"
-    assert call(vault, *named, "search", QUESTION, "--mode", "lexical").code == 0
+    assert call(vault, *named, "search", PUMP_QUESTION, "--mode", "lexical").code == 0
 
 
 def test_no_name_and_an_unknown_name_are_told_apart(vault: Vault) -> None:
-    ran = call(vault, "--set", "rerank.provider=fastembed", "search", QUESTION)
+    ran = call(vault, "--set", "rerank.provider=fastembed", "search", PUMP_QUESTION)
     assert (ran.code, "rerank.model names no model" in ran.stderr) == (2, True)
-    ran = call(vault, "--set", "rerank.provider=fastembed", "--set", "rerank.model=nothing", "search", QUESTION)
+    ran = call(vault, "--set", "rerank.provider=fastembed", "--set", "rerank.model=nothing", "search", PUMP_QUESTION)
     assert "fastembed knows no cross-encoder called nothing" in ran.stderr
     assert BGE in ran.stderr
 
@@ -265,15 +224,9 @@ def test_a_damaged_cross_encoder_is_named(vault: Vault, tmp_path: Path) -> None:
     with_cross_encoder(vault, tmp_path / "models", walrus=3.0)
     (file,) = (tmp_path / "models").rglob("model.onnx")
     file.write_bytes(b"no model")
-    ran = call(vault, "search", QUESTION)
+    ran = call(vault, "search", PUMP_QUESTION)
     assert ran.code != 0
     assert f"{BGE} does not load" in ran.stderr
-
-
-def test_doctor_names_the_cross_encoder(vault: Vault, tmp_path: Path) -> None:
-    with_cross_encoder(vault, tmp_path / "models", walrus=3.0)
-    checks = {check["name"]: check for check in call(vault, "doctor", "--json").json["checks"]}
-    assert checks["reranker"]["detail"] == f"fastembed:{BGE}, of the first 20 passages"
 
 
 class _Scores:

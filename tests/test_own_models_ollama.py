@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, FakeModels, fake_models
+from conftest import Vault
+from fake_embedder import fake_models
 from ollama_fixtures import playing, tool
+from vaults import call, configured_vault
 
 from kb.embed.ollama_models import open_ollama_embedder
 from kb.embed.provider import Provider, TextForm, family_form
@@ -33,18 +34,9 @@ def server() -> Iterator[Any]:
 @pytest.fixture
 def vault(server: Any, tmp_path: Path) -> Vault:
     """A vault whose only model is the server's, not yet indexed."""
-    made = make_vault(tmp_path / "vault")
     server.engine.context_tokens = 1000
-    with made.config.open("a", encoding="utf-8") as file:
-        file.write(
-            f'cache_dir = "cache"\n[models.embedding]\nprovider = "ollama"\nmodel = "{NAME}"\n'
-            f'[models.llm]\nendpoint = "{server.endpoint}"\n'
-        )
-    return made
-
-
-def call(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), *args)
+    settings = f'cache_dir = "cache"\n[models.embedding]\nprovider = "ollama"\nmodel = "{NAME}"\n'
+    return configured_vault(tmp_path / "vault", settings=f'{settings}[models.llm]\nendpoint = "{server.endpoint}"\n')
 
 
 def checks(vault: Vault) -> dict[str, Any]:
@@ -235,21 +227,6 @@ def test_another_prefix_embeds_again(vault: Vault, server: Any) -> None:
     assert call(vault, "--set", "models.embedding.passage_prefix=note: ", "ingest").code == 0
     asked = [text for texts in server.engine.embedded for text in texts if text.startswith("note: ")]
     assert len(asked) == 8
-
-
-def test_the_old_model_serves_until_the_new_one_is_whole(vault: Vault, server: Any, fake_models: FakeModels) -> None:
-    """The fake models stand where kb's own do; the server's is asked for through the same doors."""
-    own = ("--set", "models.embedding.provider=auto", "--set", f"models.embedding.model={PRIMARY}")
-    assert call(vault, *own, "ingest").code == 0
-    fake_models.embedders[NAME] = broken = fake_models.embedders[PRIMARY].renamed(NAME)
-    broken.fails_after = 3
-    assert call(vault, "--set", "models.embedding.batch_size=1", "ingest").code != 0
-    found = call(vault, "search", "gateway retries", "--mode", "vector", "--json").json["hits"]
-    assert found[0]["embedding_model"] == PRIMARY
-    broken.fails_after = None
-    assert call(vault, "ingest").code == 0
-    found = call(vault, "search", "gateway retries", "--mode", "vector", "--json").json["hits"]
-    assert found[0]["embedding_model"] == NAME
 
 
 def test_install_leaves_the_servers_models_to_the_server(vault: Vault) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -11,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Vault, copy_vault, make_vault, run_kb
-from fake_embedder import PRIMARY, FakeModels
+from conftest import Vault, copy_vault, run_kb
+from fake_embedder import FakeModels
+from vaults import EMBEDDING, call, configured_vault
 
 from kb.private import PRIVATE_UMASK, kept_private, make_folder_for_user, open_for_user, users_surroundings
 
@@ -46,11 +46,8 @@ def used(used_once: Vault, tmp_path: Path) -> Vault:
 
 def make_used(base: Path) -> Vault:
     """The knowledge base, made by kb as its users call it."""
-    made = make_vault(base)
+    made = configured_vault(base, settings=EMBEDDING, files={"handbook.pdf": PDF})
     (made.root / "chunking.md").chmod(0o600)
-    shutil.copyfile(PDF, made.root / "handbook.pdf")
-    settings = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n'
-    made.config.write_text(made.config.read_text(encoding="utf-8") + settings, encoding="utf-8")
     for command in (
         ("ingest",),
         (
@@ -59,17 +56,13 @@ def make_used(base: Path) -> Vault:
         ),
         ("sql", "--rc", str(made.config.parent / "gateway.rc")),
     ):
-        ran = called(made, *command)
+        ran = call(made, *command)
         assert ran.code == 0, ran.stderr
     # In a process of its own: a log, once begun, goes on in the process.
     paths = os.pathsep.join(path for path in sys.path if path)
     logged = (sys.executable, "-m", "kb", "--config", str(made.config), "--debug", "search", "gateway")
     subprocess.run(logged, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, check=True)
     return made
-
-
-def called(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), *args)
 
 
 def mode(path: Path) -> int:
@@ -127,13 +120,13 @@ def opened_up(vault: Vault) -> None:
 
 def test_the_next_ingest_closes_what_an_earlier_version_left_open(used: Vault) -> None:
     opened_up(used)
-    assert called(used, "ingest").code == 0
+    assert call(used, "ingest").code == 0
     assert wrong_modes(kept(used)) == {}
 
 
 def test_doctor_says_what_is_open_to_others(used: Vault) -> None:
     def check() -> dict[str, object]:
-        checks = {each["name"]: each for each in called(used, "doctor", "--json").json["checks"]}
+        checks = {each["name"]: each for each in call(used, "doctor", "--json").json["checks"]}
         found: dict[str, object] = checks["closed_to_others"]
         return found
 
@@ -152,7 +145,7 @@ def test_folders_that_are_not_kbs_alone_are_left_as_they_are(used: Vault) -> Non
     for folder in (home, used.config.parent):
         folder.chmod(0o755)
         (folder / "mine.txt").write_text("mine")
-        assert called(used, "--set", f"storage.data_dir={folder}", "ingest", "--no-embed").code == 0
+        assert call(used, "--set", f"storage.data_dir={folder}", "ingest", "--no-embed").code == 0
         assert (mode(folder), mode(folder / "mine.txt")) == (0o755, 0o644)
         assert mode(folder / "kb.sqlite") == 0o600
 
@@ -161,7 +154,7 @@ def test_a_shared_model_folder_is_left_as_it_is(used: Vault, tmp_path: Path) -> 
     models = tmp_path / "shared-models"
     models.mkdir()
     (models / "weights").write_text("x")
-    assert called(used, "--set", f"storage.model_dir={models}", "ingest").code == 0
+    assert call(used, "--set", f"storage.model_dir={models}", "ingest").code == 0
     assert (mode(models), mode(models / "weights")) == (0o755, 0o644)
 
 
@@ -178,7 +171,7 @@ def test_an_init_file_of_an_earlier_version_is_closed_when_it_is_written_again(u
     file = used.config.parent / "gateway.rc"
     assert mode(file) == 0o600
     file.chmod(0o644)
-    assert called(used, "sql", "--rc", str(file)).code == 0
+    assert call(used, "sql", "--rc", str(file)).code == 0
     assert mode(file) == 0o600
 
 

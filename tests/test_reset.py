@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, FakeModels, fake_models
+from conftest import Vault, make_vault
+from fake_embedder import FakeModels, fake_models
+from vaults import EMBEDDING, call, configured_vault
 
 from kb.errors import StoreBusy
 from kb.store.connection import writer_lock
@@ -17,19 +18,10 @@ __all__ = ["fake_models"]
 QUESTION = "What restarts the gateway?"
 
 
-def call(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), *args)
-
-
 @pytest.fixture
 def indexed(tmp_path: Path, fake_models: FakeModels) -> Vault:
     """Notes with vectors under two models, an answer of a conversation, and a run of a golden set."""
-    vault = make_vault(tmp_path / "vault")
-    configured = vault.config.read_text(encoding="utf-8")
-    vault.config.write_text(
-        f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n[models.embedding]\nmodel = "{PRIMARY}"\n',
-        encoding="utf-8",
-    )
+    vault = configured_vault(tmp_path / "vault", settings=f'model_dir = "models"\n{EMBEDDING}')
     (vault.sqlite.parent / "golden.yaml").parent.mkdir(exist_ok=True)
     (vault.sqlite.parent / "golden.yaml").write_text(
         "suite: x\nquestions:\n- id: a\n  query: gateway\n  expected: [projects/notes.md]\n", encoding="utf-8"

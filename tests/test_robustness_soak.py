@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, FakeModels, fake_models
+from conftest import Vault, run_kb
+from fake_embedder import FakeModels, fake_models
 from ingest_fixtures import Workspace
+from vaults import EMBEDDING, configured_vault
 
 from kb.config import load
 from kb.domain.search import SearchQuery
@@ -61,11 +62,8 @@ def text(number: int, version: int) -> str:
 @pytest.fixture
 def vault(tmp_path: Path) -> Vault:
     """Twenty notes with vectors under two models, not indexed."""
-    made = make_vault(tmp_path / "vault", {f"n/{number}.md": text(number, 0) for number in range(20)})
-    configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
-    models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n'
-    made.config.write_text(configured + models, encoding="utf-8")
-    return made
+    notes = {f"n/{number}.md": text(number, 0) for number in range(20)}
+    return configured_vault(tmp_path / "vault", notes, settings=EMBEDDING, mode="hybrid")
 
 
 def start(vault: Vault, seconds: float, seed: int, commands: list[str]) -> subprocess.Popen[str]:

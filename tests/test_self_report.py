@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ran, Vault, copy_vault, make_vault, run_kb
+from conftest import Ran, Vault, copy_vault
 from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models
 from ollama_fixtures import playing
+from vaults import EMBEDDING, call, indexed_vault
 
 from kb.cli.main import COMMANDS
 from kb.domain.embeddings import EmbeddingModel
@@ -28,16 +29,8 @@ NOBODY = "http://127.0.0.1:9"
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     """The notes, configured for both models, indexed by words only: copy it."""
-    made = make_vault(tmp_path_factory.mktemp("built") / "vault")
-    configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
-    made.config.write_text(
-        f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\n'
-        f'[models.llm]\nendpoint = "{NOBODY}"\n',
-        encoding="utf-8",
-    )
-    assert call(made, "ingest", "--no-embed").code == 0
-    return made
+    settings = f'model_dir = "models"\n{EMBEDDING}[models.llm]\nendpoint = "{NOBODY}"\n'
+    return indexed_vault(tmp_path_factory.mktemp("built") / "vault", settings=settings, mode="hybrid")
 
 
 @pytest.fixture
@@ -51,10 +44,6 @@ def embedded(base: Vault) -> Vault:
     """The same, embedded."""
     assert call(base, "index", "--embeddings").code == 0
     return base
-
-
-def call(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), *args)
 
 
 def capabilities(vault: Vault, *settings: str) -> dict[str, bool]:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from conftest import Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeEmbedder, FakeModels, fake_models
+from vaults import EMBEDDING, configured_vault
 
 from kb.config import load
 from kb.domain.embeddings import EncodedQuestion
@@ -62,11 +63,7 @@ def test_an_encoder_knows_the_texts_it_encoded_last() -> None:
 @pytest.fixture
 def vault(tmp_path: Path) -> Vault:
     """Notes that are not indexed, searched by words and meaning with models that are not installed."""
-    made = make_vault(tmp_path / "vault", NOTES)
-    configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
-    models = f'[models.embedding]\nmodel = "{PRIMARY}"\n'
-    made.config.write_text(f'{configured}cache_dir = "cache"\nmodel_dir = "models"\n{models}', encoding="utf-8")
-    return made
+    return configured_vault(tmp_path / "vault", NOTES, settings=f'model_dir = "models"\n{EMBEDDING}', mode="hybrid")
 
 
 def kb(vault: Vault, *args: str) -> None:
@@ -113,14 +110,6 @@ def holding(program: Path, *args: object) -> Iterator[Ask]:
     assert process.returncode == 0
 
 
-@pytest.mark.slow
-def test_a_session_opened_before_the_first_ingest_answers_after_it(vault: Vault, held: Ask) -> None:
-    assert held(search="water rises")["error"] == "not_indexed"
-    assert held(ask="When does the pump start?")["refusal"] == "no_index"
-    kb(vault, "ingest", "--no-embed")
-    assert held(search="water rises")["paths"] == ["pump.md"]
-
-
 def test_a_session_sees_files_that_another_process_ingests_changes_and_removes(vault: Vault, held: Ask) -> None:
     kb(vault, "ingest", "--no-embed")
     assert held(search="heron")["paths"] == []
@@ -136,27 +125,6 @@ def test_a_session_sees_files_that_another_process_ingests_changes_and_removes(v
 
 
 @pytest.mark.slow
-def test_a_session_searches_by_meaning_once_another_process_has_installed_and_embedded(
-    vault: Vault, held: Ask, fake_models: FakeModels
-) -> None:
-    kb(vault, "ingest", "--no-embed")
-    before = held(search="water rises")
-    assert (before["mode"], before["models"]) == ("lexical", [])
-    assert "has no vectors yet" in before["note"]
-    kb(vault, "index", "--embeddings")
-    lacking = held(search="water rises")
-    assert (lacking["mode"], lacking["note"].split(" (")[0]) == (
-        "lexical",
-        f"by words only: the model {PRIMARY} is not installed",
-    )
-    install(vault, PRIMARY)
-    after = held(search="water rises")
-    assert (after["mode"], after["models"], after["note"]) == ("hybrid", [PRIMARY], None)
-    assert after["paths"][0] == "pump.md"
-    assert held(search="water rises", mode="vector")["mode"] == "vector"
-
-
-@pytest.mark.slow
 def test_all_threads_see_what_another_process_ingests_installs_and_removes(
     vault: Vault, held: Ask, fake_models: FakeModels
 ) -> None:
@@ -168,13 +136,18 @@ def test_all_threads_see_what_another_process_ingests_installs_and_removes(
         return found
 
     assert every(search="water rises")["error"] == "not_indexed"
+    assert every(ask="When does the pump start?")["refusal"] == "no_index"
     kb(vault, "ingest", "--no-embed")
-    assert every(search="water rises")["paths"] == ["pump.md"]
+    found = every(search="water rises")
+    assert (found["paths"], found["mode"], "has no vectors yet" in found["note"]) == (["pump.md"], "lexical", True)
     kb(vault, "index", "--embeddings")
-    assert every(search="water rises")["mode"] == "lexical"
+    lacking = every(search="water rises")
+    assert (lacking["mode"], f"the model {PRIMARY} is not installed" in lacking["note"]) == ("lexical", True)
     install(vault, PRIMARY)
     assert held(search="water rises", threads=6)["opened"] == [f"{PRIMARY}@1"], "once, for all"
-    assert every(search="water rises")["mode"] == "hybrid"
+    there = every(search="water rises")
+    assert (there["mode"], there["models"], there["note"]) == ("hybrid", [PRIMARY], None)
+    assert every(search="water rises", mode="vector")["mode"] == "vector"
     assert every(ask="water rises in the cellar")["paths"][0] == str(vault.root / "pump.md")
     (vault.root / "heron.md").write_text("# Heron\n\nThe heron stands by the water.\n", encoding="utf-8")
     kb(vault, "ingest")
@@ -184,6 +157,9 @@ def test_all_threads_see_what_another_process_ingests_installs_and_removes(
     assert "heron.md" not in every(search="heron")["paths"]
     shutil.rmtree(vault.config.parent / "models" / PRIMARY)
     assert (every(search="water rises")["mode"], every(search="heron")["paths"]) == ("lexical", [])
+    assert every(search="water rises", mode="vector")["error"] == "model_missing"
+    install(vault, PRIMARY)
+    assert every(search="water rises")["mode"] == "hybrid"
 
 
 @pytest.mark.slow
@@ -229,20 +205,6 @@ def test_a_session_names_the_version_of_the_index_as_it_is_now(
     monkeypatch.setattr("kb.operations.ingest.words.WORDS_VERSION", "words-next")
     kb(vault, "ingest", "--no-embed")
     assert held(search="water rises")["index_version"] == before.rpartition("/")[0] + "/words-next"
-
-
-@pytest.mark.slow
-def test_a_session_answers_by_words_once_a_model_is_removed(vault: Vault, held: Ask, fake_models: FakeModels) -> None:
-    install(vault, PRIMARY)
-    kb(vault, "ingest")
-    assert held(search="water rises")["mode"] == "hybrid"
-    shutil.rmtree(vault.config.parent / "models" / PRIMARY)
-    without = held(search="water rises")
-    assert (without["mode"], without["paths"]) == ("lexical", ["pump.md"])
-    assert PRIMARY in without["note"]
-    assert held(search="water rises", mode="vector")["error"] == "model_missing"
-    install(vault, PRIMARY)
-    assert held(search="water rises")["mode"] == "hybrid"
 
 
 @pytest.mark.slow

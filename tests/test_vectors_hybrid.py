@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import apsw
 import numpy as np
 import pytest
-from conftest import Ran, Vault, copy_vault, make_vault, run_kb
+from conftest import Ran, Vault, copy_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, Vectors, fake_models
+from vaults import EMBEDDING, indexed_vault
 
 from kb.config import load
 from kb.domain.candidates import Candidate
@@ -299,17 +300,10 @@ NOTES = {
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     """The notes, indexed and embedded: copy them to change them."""
-    made = make_vault(tmp_path_factory.mktemp("hybrid") / "vault", NOTES)
-    configured = made.config.read_text(encoding="utf-8").replace('mode = "lexical"', 'mode = "hybrid"')
-    made.config.write_text(
-        configured + f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n',
-        encoding="utf-8",
-    )
     with pytest.MonkeyPatch.context() as patch:
         FakeModels().put_in_place(lambda door, fake: patch.setattr(door, fake))
-        ran = run_kb("--config", str(made.config), "ingest")
-    assert (ran.code, ran.stderr) == (0, "")
-    return made
+        made = tmp_path_factory.mktemp("hybrid") / "vault"
+        return indexed_vault(made, NOTES, settings=EMBEDDING, mode="hybrid", embed=True)
 
 
 @pytest.fixture
@@ -449,14 +443,6 @@ def test_without_vectors_hybrid_answers_by_words_and_says_so(own: Vault, fake_mo
     assert (vector.code, vector.stdout) == (2, "")
     error = json.loads(vector.stderr)
     assert (error["code"], error["hint"]) == ("model_missing", "kb index --embeddings")
-
-
-def test_a_model_that_is_no_longer_installed_leaves_search_by_words(own: Vault, fake_models: FakeModels) -> None:
-    del fake_models.embedders[PRIMARY]
-    found = search(own, "pump cellar", "--json")
-    assert found.code == 0
-    assert f"kb models install {PRIMARY}" in found.json["note"]
-    assert json.loads(search(own, "pump", "--mode", "vector", "--json").stderr)["code"] == "model_missing"
 
 
 def test_an_index_of_another_version_of_the_model_is_an_error_with_a_hint(own: Vault, fake_models: FakeModels) -> None:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from conftest import NOTES, Vault, kb_in, make_vault
+from conftest import NOTES, Ran, Vault, kb_in, make_vault
 from fake_embedder import PRIMARY
 
 EMBEDDING = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n'
 """The end of a configuration whose model is the first of the fake ones."""
+
+PUMP_NOTES = {
+    "valve.md": "# Valve\n\nThe pump valve opens in the morning. Marmalade.\n",
+    "pump.md": "# Pump\n\nThe pump valve opens at noon, and the pump runs.\n",
+    "lamp.md": "# Lamp\n\nThe lamp by the pump is green. Walrus.\n",
+}
+PUMP_QUESTION = "when does the pump valve open"
 
 
 def configured_vault(
@@ -48,3 +56,8 @@ def indexed_vault(
     ran = kb_in(made)("ingest", *(() if embed else ("--no-embed",)))
     assert ran.code == 0, ran.stderr
     return made
+
+
+def call(vault: Vault, *args: str, **options: Any) -> Ran:
+    """One call of kb on a vault."""
+    return kb_in(vault)(*args, **options)
