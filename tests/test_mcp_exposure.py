@@ -12,13 +12,12 @@ import pytest
 from agents import called, here, text_of
 from conftest import NOTES, Kb, Vault, kb_in, write_notes
 from fake_embedder import FakeModels, fake_models
-from vaults import EMBEDDING, indexed_vault
+from vaults import EMBEDDING, ids_of, indexed_vault
 
 from kb.config import load
 from kb.operations.answers.audit import audit_file
 from kb.operations.opening.base import open_base
 from kb.private import read_only
-from kb.store import queries
 from kb.store.migrate import migrate
 from kb.store.sqlfile import sql_text
 
@@ -45,14 +44,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 def shown(result: Any) -> str:
     return text_of(result) + json.dumps(result.structured_content, ensure_ascii=False)
-
-
-def ids_of(vault: Vault, path: str) -> tuple[str, str]:
-    """The ids of a document and its first passage, as the owner sees them."""
-    db = apsw.Connection(str(vault.sqlite))
-    asked = "SELECT doc_id, chunk_id FROM documents JOIN chunks USING (doc_id) WHERE workspace_path = ?"
-    (found,) = db.execute(asked, (path,))
-    return found
 
 
 def test_the_owner_sees_all(guarded: Vault) -> None:
@@ -141,27 +132,6 @@ def test_a_glob_that_is_none_shows_nothing(fresh_vault: Vault) -> None:
     (found,) = called(fresh_vault, ("search", {"query": "gateway"}))
     assert found.is_error
     assert "config_invalid" in text_of(found)
-
-
-def test_the_views_of_a_guarded_connection_have_all_columns() -> None:
-    db = apsw.Connection(":memory:")
-    migrate(db, "2026-01-01T00:00:00Z")
-    queries.open_hidden(db)
-    made = sql_text("exposure/hide.sql")
-    names = re.findall(r"CREATE TEMP (?:VIEW|TABLE) (\w+)|CREATE VIRTUAL TABLE temp.(\w+)", made)
-    names = [view or index for view, index in names]
-
-    def columns(schema: str) -> dict[str, list[str]]:
-        rows = {name: db.execute(f"SELECT name FROM pragma_table_xinfo('{name}', '{schema}')") for name in names}
-        return {name: [row[0] for row in found] for name, found in rows.items()}
-
-    before = columns("main")
-    queries.hide(db)
-    assert columns("temp") == before
-    assert sorted(names) == sorted(re.findall(r"temp\.(\w+);", sql_text("exposure/show.sql")))
-    queries.show(db)
-    left = {name for (name,) in db.execute("SELECT name FROM sqlite_temp_schema WHERE type IN ('view', 'table')")}
-    assert left == {"hidden_documents", "hidden_units", "shown_counts"}
 
 
 @pytest.mark.parametrize("by_meaning", [False, True], ids=["words", "meaning"])

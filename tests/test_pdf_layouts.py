@@ -1,23 +1,20 @@
-"""Layouts that a reader of PDFs gets wrong easily: frames, grouped rows, text along a side, narrow gutters, hyphens."""
+"""Layouts that a reader of PDFs gets wrong easily: frames, grouped rows, margins, gutters, hyphens; Korean of TeX."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-pymupdf = pytest.importorskip("pymupdf")
+pytest.importorskip("pymupdf")
 
-from kb.domain.derived import ExtractSettings, Job  # noqa: E402
-from kb.domain.kinds import PDF  # noqa: E402
-from kb.extract.pdf import text as pdf_text  # noqa: E402
-from kb.extract.pdf.pages import PdfPage, PdfText, read_pdf_text  # noqa: E402
-from kb.language.pages import whole_words  # noqa: E402
+import pymupdf
 
-CASES = Path(os.environ.get("KB_DATA", "/nowhere")) / "pdf-cases"
-needs_cases = pytest.mark.skipif(not CASES.is_dir(), reason="KB_DATA with pdf-cases is not set")
+from kb.domain.derived import ExtractSettings, Job
+from kb.domain.kinds import PDF
+from kb.extract.pdf import text as pdf_text
+from kb.extract.pdf.pages import PdfPage, PdfText, read_pdf_text
+from kb.language.pages import whole_words
 
 A4 = (595, 842)
 SENTENCES = (
@@ -97,20 +94,14 @@ def test_rows_that_are_ruled_off_in_groups_are_rows() -> None:
 def test_the_lines_of_a_wrapped_cell_are_one_row() -> None:
     pdf, page = one_page()
     ruled(page, (72, 200, 330, 400), (100, 120, 160, 200))
-    page.insert_text((76, 114), "Part", fontsize=10)
-    page.insert_text((204, 114), "Use", fontsize=10)
-    page.insert_text((334, 114), "Days", fontsize=10)
-    page.insert_text((76, 134), "intake grille of the\nupper station", fontsize=10)
-    page.insert_text((204, 134), "keeps drift wood out of\nthe turbine hall", fontsize=10)
-    page.insert_text((334, 134), "30", fontsize=10)
-    page.insert_text((76, 174), "float gauge", fontsize=10)
-    page.insert_text((204, 174), "measures", fontsize=10)
-    page.insert_text((334, 174), "7", fontsize=10)
+    wanted = [["Part", "Use", "Days"]]
+    wanted += [["intake grille of the\nupper station", "keeps drift wood out of\nthe turbine hall", "30"]]
+    wanted += [["float gauge", "measures", "7"]]
+    for row, y in zip(wanted, (114, 134, 174), strict=True):
+        for x, cell in zip((76, 204, 334), row, strict=True):
+            page.insert_text((x, y), cell, fontsize=10)
     (table,) = texts(read(pdf.tobytes()).pages[0], "table")
-    assert rows(table)[1:] == [
-        ["intake grille of the upper station", "keeps drift wood out of the turbine hall", "30"],
-        ["float gauge", "measures", "7"],
-    ]
+    assert rows(table) == [[cell.replace("\n", " ") for cell in row] for row in wanted]
 
 
 def test_a_cell_across_columns_is_one_cell() -> None:
@@ -191,43 +182,45 @@ def test_a_word_that_a_lines_end_cut_is_whole(broken: str, whole: str) -> None:
     assert whole_words(broken) == whole
 
 
-@needs_cases
-@pytest.mark.parametrize("name", ["plain", "background", "border"])
-def test_the_case_of_a_page_with_a_background(name: str) -> None:
-    assert_is_report(case(name).pages[0])
+LINES = (
+    "그 패키지의 특정 기능과 동작을 제어하기 위한 키워드의 목록이다. 전처리부에서만 쓸 수 있고",
+    "요즘 TeX 배포판은 엄청난 수의 패키지를 한꺼번에 설치해 준다. 각 패키지 문서를 참조하려면",
+    "명령을 사용한다. 표 1.3을 보라.",
+)
+SIZE = 10.0
 
 
-@needs_cases
-def test_the_case_of_grouped_rows() -> None:
-    (table,) = texts(case("grouped").pages[0], "table")
-    assert rows(table) == [
-        ["Country", "2024", "2025"],
-        ["Norway", "101", "108"],
-        ["New Zealand", "202", "209"],
-        ["Chad", "303", "310"],
-        ["South Korea", "404", "411"],
-        ["Peru", "505", "512"],
-    ]
+def without_spaces(gap: float, lines: tuple[str, ...] = LINES, letter_gap: float = 0.0, top: float = 100.0) -> bytes:
+    """A page whose words are so many letters' heights apart, and its letters too, without a space between them."""
+    pdf = pymupdf.open()
+    page = pdf.new_page(width=595, height=842)
+    font = pymupdf.Font("korea")
+    for at, line in enumerate(lines):
+        left = 72.0
+        writer = pymupdf.TextWriter(page.rect)
+        for word in line.split():
+            for letter in word:
+                writer.append((left, top + 16 * at), letter, font=font, fontsize=SIZE)
+                left += font.text_length(letter, SIZE) + letter_gap * SIZE
+            left += gap * SIZE
+        writer.write_text(page)
+    return bytes(pdf.tobytes())
 
 
-@needs_cases
-def test_the_case_of_text_in_the_margin() -> None:
-    found = case("arxiv")
-    assert found.title == "On the Speed of Herons"
-    assert not any("arXiv" in heading for page in found.pages for heading in texts(page, "heading"))
-    assert "arXiv:2501.01234v1" in found.pages[0].text
+def blocks_of(data: bytes) -> list[str]:
+    """The text of the first page, block by block."""
+    page = read(data).pages[0]
+    return [page.text[block.start : block.end] for block in page.blocks]
 
 
-@needs_cases
-@pytest.mark.parametrize("gutter", [6, 12])
-def test_the_case_of_columns(gutter: int) -> None:
-    paragraphs = case(f"para{gutter}").pages[0].text
-    order = [paragraphs.index(f"{name} {part}.") for name in ("Left", "Right") for part in range(5)]
-    assert order == sorted(order)
-    whole = " ".join(case(f"gutter{gutter}").pages[0].text.split())
-    assert whole.rindex("heron") < whole.index("Steel mills")
-    assert whole.startswith("The heron stands still in shallow water and waits for fish to come near.")
+def test_korean_words_apart_by_gaps_alone_are_read_apart_and_their_lines_as_one_paragraph() -> None:
+    assert blocks_of(without_spaces(0.27)) == ["\n".join(LINES)]
 
 
-def case(name: str) -> PdfText:
-    return read((CASES / f"{name}.pdf").read_bytes())
+@pytest.mark.parametrize(
+    ("line", "letter_gap"), [("목차안내서", 0.3), ("이것은 \\textbf{\\jamoword{<args>}} 처럼 쓴다", 0.0)]
+)
+def test_a_letter_spaced_title_is_one_word_and_code_between_words_keeps_its_characters(
+    line: str, letter_gap: float
+) -> None:
+    assert blocks_of(without_spaces(0.27, (line,), letter_gap)) == [line]

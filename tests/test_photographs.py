@@ -18,7 +18,6 @@ from PIL import Image, ImageDraw, ImageFont  # noqa: E402
 
 from kb.extract.ocr import recognise as ocr  # noqa: E402
 from kb.extract.ocr.geometry import IDENTITY  # noqa: E402
-from kb.extract.ocr.page_image import prepare_page  # noqa: E402
 
 pytestmark = pytest.mark.slow  # real engines
 
@@ -135,13 +134,6 @@ def test_a_large_photograph_without_text_and_a_spreadsheet_end_no_ingest(photo_v
     assert "2 new, 0 updated, 0 moved, 0 removed, 0 unchanged, 0 errors" in ran.stdout
     assert "not read: 1 .xlsx\n" in ran.stdout
     assert "IMG_2041.jpg: empty file: no text in the image" in ran.stderr
-
-
-@needs_tesseract
-def test_branches_are_not_read_as_letters() -> None:
-    image = branches()
-    assert not prepare_page(image).is_photograph
-    assert ocr.recognise(image, IDENTITY, image.size, "kor+eng").regions == ()
 
 
 @needs_tesseract

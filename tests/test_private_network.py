@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from conftest import make_vault, run_kb, write_notes
 
-import kb.private
 from kb.private import QUIET, fetching, kept_private
 from kb.workers.pool import Done, Tell, WorkerPool
 
@@ -220,20 +219,6 @@ def test_a_worker_is_kept_private_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     with closing(WorkerPool[None](1)) as pool:
         assert pool.run(None, surroundings) == Done(("1", 0o77))
-
-
-def test_privacy_loads_nothing_of_its_own() -> None:
-    """It is on the way of a cold search."""
-    source = Path(kb.private.__file__).read_text(encoding="utf-8")
-    assert set(re.findall(r"^(?:from|import) (\w+)", source, re.MULTILINE)) <= {
-        "__future__",
-        "collections",
-        "contextlib",
-        "os",
-        "pathlib",
-        "threading",  # click has it
-        "typing",
-    }
 
 
 _PLAYLIST = "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n{url}/talk.ts\n#EXT-X-ENDLIST\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import random
 import unicodedata
@@ -13,7 +12,6 @@ import pytest
 from conftest import Kb, Vault
 from hypothesis import given
 from hypothesis import strategies as st
-from syrupy.assertion import SnapshotAssertion
 from vaults import indexed_vault
 
 from kb.answer.judging import term_weights
@@ -23,7 +21,6 @@ from kb.domain.search import SearchQuery, SearchResult, Term
 from kb.errors import QuerySyntaxError, UsageError
 from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
-from kb.retrieve.filters import eligible_documents
 from kb.retrieve.index import Index
 from kb.retrieve.search import best_by_words, lexical_params
 from kb.retrieve.terms import MAX_TERMS, QueryTerms, parted, read_query
@@ -301,32 +298,6 @@ def test_listing_takes_the_same_filters(filters: dict[str, object], expected: se
 
 
 # --- the statements ---------------------------------------------------------------------------------------------------
-
-
-def test_rows_of_the_retrieve_statements(db: Connection, snapshot: SnapshotAssertion) -> None:
-    rows = queries.search_lexical(
-        db,
-        match_expr='"gateway" OR "청킹"',
-        both_expr=None,
-        held_json=None,
-        favoured_json=None,
-        doc_ids_json=eligible_documents(db, SearchFilters()),
-        passages_json=None,
-        sought_json=None,
-        depth=50,
-        k=10,
-    )
-    shown = [row._replace(lexical_score=round(row.lexical_score, 3), source_path="…")._asdict() for row in rows]
-    assert shown == snapshot(name="search_lexical")
-    units = queries.select_korean_units(db, surfaces_json='["청킹", "규칙", "규칙은", "은", "버틴다", "x"]')
-    assert [tuple(unit) for unit in units] == snapshot(name="select_korean_units")
-    total = queries.select_index_state(db)
-    assert total is not None
-    (summed,) = db.execute("SELECT sum(occurrences) FROM korean_units").fetchall()[0]
-    assert total.korean_units == summed
-    eligible = eligible_documents(db, SearchFilters(path_globs=("**",)))
-    assert eligible is not None
-    assert len(json.loads(eligible)) == len(ALL)
 
 
 def test_a_word_counts_in_a_sentence_as_in_bm25_and_something_where_every_passage_has_it(db: Connection) -> None:

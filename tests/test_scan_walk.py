@@ -1,4 +1,4 @@
-"""The walk: what becomes of links, strange files, strange names and parts of a workspace."""
+"""The walk: what becomes of links, strange files, strange names and parts of a workspace; one spelling for one file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kb.config.keys import WorkspaceConfig
 from kb.domain.documents import SourceFile
-from kb.domain.kinds import KINDS
+from kb.domain.kinds import KINDS, media_type_of
 from kb.domain.text import to_posix
 from kb.errors import (
     ConfigError,
@@ -343,16 +343,6 @@ names = st.text(st.characters(exclude_characters="/\0\\", exclude_categories=["C
 )
 
 
-@given(st.lists(names, min_size=1, max_size=4))
-def test_one_spelling_for_every_way_to_write_a_path(parts: list[str]) -> None:
-    path = to_posix("/".join(parts))
-    assert path == unicodedata.normalize("NFC", path)
-    assert to_posix(path) == path
-    for form in ("NFC", "NFD"):
-        spelled = unicodedata.normalize(form, "/".join(parts))
-        assert to_posix("./" + spelled) == to_posix(spelled.replace("/", "//")) == path
-
-
 @given(st.lists(names, min_size=1, max_size=3))
 def test_the_walk_spells_paths_as_the_domain_does(tmp_path_factory: pytest.TempPathFactory, parts: list[str]) -> None:
     root = tmp_path_factory.mktemp("root")
@@ -360,3 +350,57 @@ def test_the_walk_spells_paths_as_the_domain_does(tmp_path_factory: pytest.TempP
     write(root, relative)
     found = [event.workspace_path for event in events_of(root, include=("*",)) if not isinstance(event, ScanTotals)]
     assert found == [to_posix(relative)]
+
+
+any_names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\0"), min_size=1, max_size=12).filter(
+    lambda name: unicodedata.normalize("NFC", name) not in (".", "..")
+)
+detours = st.sampled_from(["/", "//", "/./", "///"])
+
+
+@pytest.mark.parametrize(
+    ("spelled", "stored"),
+    [
+        ("a/b.md", "a/b.md"),
+        ("./a//b.md", "a/b.md"),
+        ("././a/./b.md", "a/b.md"),
+        (unicodedata.normalize("NFD", "회의/3월.md"), "회의/3월.md"),
+        ("a\\b.md", "a\\b.md"),
+        (".hidden/..b.md", ".hidden/..b.md"),
+        (" a / b.md", " a / b.md"),
+        ("", ""),
+        (".", ""),
+    ],
+)
+def test_spelling(spelled: str, stored: str) -> None:
+    assert to_posix(spelled) == stored
+
+
+@given(st.lists(any_names, min_size=1, max_size=4), st.data())
+def test_detours_and_composition_do_not_matter(parts: list[str], data: st.DataObject) -> None:
+    spelled = data.draw(st.sampled_from(["", "./", ".//"])) + parts[0]
+    for part in parts[1:]:
+        spelled += data.draw(detours) + part
+    direct = to_posix("/".join(parts))
+    assert to_posix(spelled) == direct
+    assert to_posix(unicodedata.normalize("NFD", spelled)) == direct
+    assert to_posix(direct) == direct
+    assert unicodedata.is_normalized("NFC", direct)
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("a.md", "markdown"),
+        ("A.MD", "markdown"),
+        ("회의.markdown", "markdown"),
+        ("a.b/c.mkd", "markdown"),
+        ("README", None),
+        (".md", None),
+        ("x/.md", None),
+        ("a.exe", None),
+        ("md", None),
+    ],
+)
+def test_media_type_is_told_from_the_name(name: str, media_type: str | None) -> None:
+    assert media_type_of(name) == media_type

@@ -288,10 +288,6 @@ PAGE = (REPOSITORY / "docs" / "sql.md").read_text(encoding="utf-8")
 EXAMPLES = list(_examples(PAGE))
 
 
-def test_every_block_of_the_page_is_an_example() -> None:
-    assert len(EXAMPLES) == len(re.findall(r"^```(?:sh|sql)$", PAGE, re.MULTILINE)) >= 12
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: f"line {example.line}")
 def test_the_page_shows_what_the_example_prints(example: Example, home: Home, tmp_path: Path) -> None:

@@ -75,29 +75,30 @@ def test_a_checkout_that_may_not_be_written_is_not_blamed_on_python(checkout: Pa
     assert "python3-venv" not in done.stderr
 
 
-def test_without_a_python_that_serves_the_versions_are_named(checkout: Path, programs: Path) -> None:
+@pytest.mark.parametrize(
+    ("python", "said", "unsaid"),
+    [
+        ('case "$*" in *version_info*) exit 1 ;; esac', "Python 3.11, 3.12 or 3.13", "python3-venv"),
+        ('case "$*" in *ensurepip*) exit 1 ;; *venv*) exit 9 ;; esac', "apt install python3-venv", "the lines above"),
+        (
+            'case "$*" in *ensurepip*) exit 0 ;; *venv*) echo full >&2; exit 9 ;; esac',
+            "the lines above say why",
+            "python3-venv",
+        ),
+    ],
+    ids=["too old", "without venv", "venv fails"],
+)
+def test_why_a_python_does_not_serve_is_told(
+    python: str, said: str, unsaid: str, checkout: Path, programs: Path
+) -> None:
     checkout.chmod(0o777)
-    program(programs, "python3", 'case "$*" in *version_info*) exit 1 ;; esac')
+    program(programs, "python3", python)
     programs.chmod(0o755)
     (programs / "python3").chmod(0o755)
     done = ran(checkout, "test", str(programs))
     assert done.returncode == 1
-    assert "Python 3.11, 3.12 or 3.13" in done.stderr
-
-
-def test_a_python_without_venv_is_told_apart_from_other_failures(checkout: Path, programs: Path) -> None:
-    checkout.chmod(0o777)
-    program(programs, "python3", 'case "$*" in *ensurepip*) exit 1 ;; *venv*) exit 9 ;; esac')
-    (programs / "python3").chmod(0o755)
-    done = ran(checkout, "test", str(programs))
-    assert done.returncode == 1
-    assert "apt install python3-venv" in done.stderr
-    program(programs, "python3", 'case "$*" in *ensurepip*) exit 0 ;; *venv*) echo full >&2; exit 9 ;; esac')
-    (programs / "python3").chmod(0o755)
-    done = ran(checkout, "test", str(programs))
-    assert done.returncode == 1
-    assert "the lines above say why" in done.stderr
-    assert "python3-venv" not in done.stderr
+    assert said in done.stderr
+    assert unsaid not in done.stderr
 
 
 def test_the_pythons_named_are_those_the_commands_take() -> None:

@@ -16,9 +16,10 @@ import apsw
 import lancedb
 import numpy as np
 import pytest
-from conftest import Vault, copy_vault, cpu_limited, run_kb, write_notes
+from conftest import Vault, copy_vault, cpu_limited, run_kb
 from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models
 from ingest_fixtures import AskedToStop
+from vaults import EMBEDDING, indexed_vault
 
 from kb.config import Config, load
 from kb.domain.ingest_events import EmbedAgain, EmbedBatchFinished, EmbedBatchStarted
@@ -82,16 +83,8 @@ class Killed(BaseException):
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vault whose notes are indexed and not embedded: copy it."""
-    base = tmp_path_factory.mktemp("indexed")
-    write_notes(base / "notes", NOTES)
-    (base / "kb.toml").write_text(
-        '[workspace]\nroot = "notes"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\ncache_dir = "cache"\n'
-        f'[models.embedding]\nmodel = "{PRIMARY}"\n',
-        encoding="utf-8",
-    )
-    ran = run_kb("--config", str(base / "kb.toml"), "ingest", "--no-embed")
-    assert (ran.code, ran.stderr) == (0, "")
-    return base
+    made = indexed_vault(tmp_path_factory.mktemp("indexed") / "vault", NOTES, settings=EMBEDDING, mode="hybrid")
+    return made.config.parent
 
 
 @pytest.fixture
@@ -277,34 +270,10 @@ def test_what_lance_has_is_committed_without_the_model(
     assert stores(vault.config) == (undisturbed if with_tokens else undisturbed._replace(tokens={}))
 
 
-def test_search_sees_what_is_there_while_embedding_goes_on(vault: Vault) -> None:
-    seen: list[tuple[int, int]] = []
-
-    def look(event: object) -> None:
-        if isinstance(event, EmbedBatchFinished) and event.model == PRIMARY:
-            assert found_by_vector(vault) == committed(vault)
-            seen.append((len(committed(vault)), len(found_by_vector(vault))))
-
-    embed_all(vault, on_event=look)
-    assert [count for count, _ in seen] == [
-        min(at, chunk_count(vault)) for at in range(BATCH_CHUNKS, chunk_count(vault) + BATCH_CHUNKS, BATCH_CHUNKS)
-    ]
-
-
 def tokens_of(vault: Vault, model: str = PRIMARY) -> set[str]:
     """The passages that have tokens under a model."""
     statement = "SELECT chunk_id FROM chunk_tokens JOIN chunks USING (chunk_rowid) WHERE model_id = ?"
     return {chunk_id for (chunk_id,) in rows(vault, statement, model)}
-
-
-def test_a_passage_and_its_tokens_come_and_go_together(vault: Vault) -> None:
-    embed_all(vault)
-    assert tokens_of(vault) == committed(vault)
-    assert len(tokens_of(vault)) == chunk_count(vault)
-    (vault.root / "n/1.md").unlink()
-    ingest(vault)
-    assert tokens_of(vault) == committed(vault)
-    assert rows(vault, "SELECT count(*) FROM chunk_tokens")[0][0] == chunk_count(vault)
 
 
 def test_tokens_are_made_with_the_vector_from_one_pass_and_taken_from_the_cache(
@@ -415,7 +384,7 @@ def test_changed_removed_and_moved_documents_leave_both_stores_in_step(vault: Va
     ingest(vault)
     now = stores(vault.config)
     assert now.tombstones == 0
-    assert now.mirror.keys() == after.keys()
+    assert now.mirror.keys() == after.keys() == {chunk_id for _, chunk_id in now.tokens}
     assert now.mirror == now.lance
     assert failing(vault) == {}
 
@@ -781,26 +750,22 @@ def test_a_mirror_with_other_vectors_is_noticed(vault: Vault) -> None:
     assert "lancedb_open" in failing(vault)
 
 
-def test_a_mirror_table_that_is_gone_is_made_again_from_lance_by_an_ingest(
-    vault: Vault, undisturbed: Stores, fake_models: FakeModels
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DROP TABLE vec_primary",
+        "DELETE FROM vec_primary WHERE chunk_rowid = 3; INSERT INTO vec_primary VALUES (999, 'ko', zeroblob(128))",
+    ],
+    ids=["gone", "other rows"],
+)
+def test_an_ingest_that_finds_nothing_new_mends_a_mirror_from_lance(
+    damage: str, vault: Vault, undisturbed: Stores, fake_models: FakeModels
 ) -> None:
     ingest(vault)
     calls = fake_models.calls
     with writing(vault.sqlite, with_vectors=True) as db:
-        db.execute("DROP TABLE vec_primary")
+        db.execute(damage)
     assert failing(vault)["vector_mirror"] == "kb ingest"
-    ingest(vault)
-    assert (stores(vault.config), fake_models.calls) == (undisturbed, calls)
-
-
-def test_an_ingest_that_finds_nothing_new_fills_a_mirror_that_is_short_of_vectors(
-    vault: Vault, undisturbed: Stores, fake_models: FakeModels
-) -> None:
-    ingest(vault)
-    calls = fake_models.calls
-    with writing(vault.sqlite, with_vectors=True) as db:
-        db.execute("DELETE FROM vec_primary WHERE chunk_rowid IN (3, 4)")
-        db.execute("INSERT INTO vec_primary VALUES (999, 'ko', zeroblob(128))")
     ingest(vault)
     assert (stores(vault.config), fake_models.calls, failing(vault)) == (undisturbed, calls, {})
 
@@ -1147,14 +1112,3 @@ def write_manifests(config: Config, models: FakeModels) -> None:
         facts = ModelFacts(model.name, model.version, model.dimensions, model.window_tokens)
         (config.model_dir / name).mkdir(parents=True)
         write_manifest(config.model_dir / name, InstalledModel(facts, "encoder", "MIT", "tests", "tests", ()))
-
-
-def test_nothing_missing_is_known_from_sqlite_alone(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    embed_all(vault)
-
-    def refuse(*args: object, **kwargs: object) -> None:
-        raise AssertionError("nothing is missing")
-
-    monkeypatch.setattr(embed, "LanceTable", refuse)
-    monkeypatch.setattr(batch_vectors, "VectorCache", refuse)
-    assert embed_all(vault) == EmbedReport()

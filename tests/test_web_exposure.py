@@ -11,6 +11,7 @@ import apsw
 import pytest
 from conftest import Vault, kb_in, make_vault, write_notes
 from test_web_media import HOSTILE_PDF
+from vaults import ids_of, indexed_vault
 from web_fixtures import Served, serving
 
 from kb.config import load
@@ -46,10 +47,9 @@ ASKED = re.compile(
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     """A vault where all was seen before anything was hidden: answers, conversations and evaluations hold it."""
-    made = make_vault(tmp_path_factory.mktemp("guarded"), {**HIDDEN, **OPEN})
-    (made.root / "private/secret.pdf").write_bytes(HOSTILE_PDF)
+    files = {"private/secret.pdf": HOSTILE_PDF}
+    made = indexed_vault(tmp_path_factory.mktemp("guarded"), {**HIDDEN, **OPEN}, files=files)
     kb = kb_in(made)
-    assert kb("ingest", "--no-embed").code == 0
     for question in ("What is the vault code?", "How often does the gateway retry a failed upload?"):
         assert kb("--set", "rag.score_gate=0", "ask", question, "--session", question[:4].strip()).code in (0, 1)
     kb("ask", "--deep", LOOKED_AT)
@@ -64,14 +64,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 def served(guarded: Vault) -> Iterator[Served]:
     with serving(guarded) as made:
         yield made
-
-
-def ids_of(vault: Vault, path: str) -> tuple[str, str]:
-    """The ids of a document and its first passage, as the owner sees them."""
-    db = apsw.Connection(str(vault.sqlite))
-    asked = "SELECT doc_id, chunk_id FROM documents JOIN chunks USING (doc_id) WHERE workspace_path = ?"
-    (found,) = db.execute(asked, (path,))
-    return found
 
 
 def test_the_owner_has_all_of_it_in_the_terminal(guarded: Vault) -> None:
@@ -197,19 +189,27 @@ def test_what_is_hidden_stays_hidden_once_it_was_asked_what_models_may_not_read(
                 base.hidden_from_models()
 
 
-def test_the_views_of_a_guarded_connection_have_all_columns() -> None:
+@pytest.mark.parametrize(
+    ("opened", "hide", "show"),
+    [(queries.open_hidden, "hide", "show"), (queries.open_hidden_paths, "hide_answers", "show_answers")],
+    ids=["documents", "answers"],
+)
+def test_the_views_of_a_guarded_connection_have_all_columns_and_go(opened: Any, hide: str, show: str) -> None:
     db = apsw.Connection(":memory:")
     migrate(db, "2026-01-01T00:00:00Z")
-    queries.open_hidden_paths(db)
-    names = re.findall(r"CREATE TEMP VIEW (\w+)", sql_text("exposure/hide_answers.sql"))
+    opened(db)
+    made = re.findall(r"CREATE (?:TEMP (?:VIEW|TABLE) |VIRTUAL TABLE temp\.)(\w+)", sql_text(f"exposure/{hide}.sql"))
 
     def columns(schema: str) -> dict[str, list[str]]:
-        rows = {name: db.execute(f"SELECT name FROM pragma_table_xinfo('{name}', '{schema}')") for name in names}
+        rows = {name: db.execute(f"SELECT name FROM pragma_table_xinfo('{name}', '{schema}')") for name in made}
         return {name: [row[0] for row in found if row[0] != "rowid"] for name, found in rows.items()}
 
-    before = columns("main")
-    queries.hide_answers(db)
+    def temporary() -> set[str]:
+        return {name for (name,) in db.execute("SELECT name FROM sqlite_temp_schema WHERE type IN ('view', 'table')")}
+
+    before, there = columns("main"), temporary()
+    getattr(queries, hide)(db)
     assert columns("temp") == before
-    assert sorted(names) == sorted(re.findall(r"temp\.(\w+);", sql_text("exposure/show_answers.sql")))
-    queries.show_answers(db)
-    assert list(db.execute("SELECT name FROM sqlite_temp_schema WHERE type = 'view'")) == []
+    assert sorted(made) == sorted(re.findall(r"temp\.(\w+);", sql_text(f"exposure/{show}.sql")))
+    getattr(queries, show)(db)
+    assert temporary() == there

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 from conftest import NOTES, Ran, Vault, kb_in, make_vault
 from fake_embedder import PRIMARY
 
@@ -61,3 +63,11 @@ def indexed_vault(
 def call(vault: Vault, *args: str, **options: Any) -> Ran:
     """One call of kb on a vault."""
     return kb_in(vault)(*args, **options)
+
+
+def ids_of(vault: Vault, path: str) -> tuple[str, str]:
+    """The ids of a document and its first passage, as the owner sees them."""
+    with closing(apsw.Connection(str(vault.sqlite))) as db:
+        asked = "SELECT doc_id, chunk_id FROM documents JOIN chunks USING (doc_id) WHERE workspace_path = ?"
+        ((doc_id, chunk_id),) = db.execute(asked, (path,))
+    return str(doc_id), str(chunk_id)
