@@ -35,6 +35,12 @@ __all__ = ["fake_models"]
 
 KOREAN_LINE = "환기창은 매일 아침 여덟 시에 열고 저녁 여섯 시에 닫는다.\n"
 EMBEDS = "".join(f"![[Weekly review of the garden and what to do next#^note-{number}]]\n" for number in range(12))
+KOREAN_VAULT = {
+    "Home.md": EMBEDS,
+    "온실.md": f"# 온실\n\n{KOREAN_LINE}\n토마토는 사흘에 한 번 물을 준다.\n",
+    "공구.md": "# 공구\n\n토크렌치는 너트를 정해진 힘으로 조인다.\n",
+}
+ASKED = ("환기창은 언제 여나요?", "garden 환기창은 언제 닫나요?", "What to do next in the garden?")
 
 
 @pytest.fixture
@@ -113,12 +119,11 @@ def test_a_block_id_is_no_part_of_a_heading(workspace: Workspace) -> None:
 
 
 def test_a_passage_of_embeds_answers_no_question_of_a_korean_vault(workspace: Workspace) -> None:
-    workspace.write("Home.md", EMBEDS)
-    workspace.write("온실.md", f"# 온실\n\n{KOREAN_LINE}\n토마토는 사흘에 한 번 물을 준다.\n")
-    workspace.write("공구.md", "# 공구\n\n토크렌치는 너트를 정해진 힘으로 조인다.\n")
+    for name, text in KOREAN_VAULT.items():
+        workspace.write(name, text)
     workspace.ingest()
     assert workspace.query("SELECT lang FROM documents WHERE title = 'Home'") == [("und",)]
-    for question in ("환기창은 언제 여나요?", "garden 환기창은 언제 닫나요?", "What to do next in the garden?"):
+    for question in ASKED:
         request = AskRequest(question, "lexical", 5, provider="extractive")
         answer = ask(Base(workspace.config), request, RunHandle())
         assert all(citation.citation.path != "Home.md" for citation in answer.citations), question
@@ -136,16 +141,11 @@ def test_a_passage_of_embeds_nearest_to_every_question_answers_none(
 
         monkeypatch.setattr(embedder, "embed", embed)
         monkeypatch.setattr(embedder, "encode", lambda text, near=near: EncodedQuestion(near.tobytes(), None))
-    notes = {
-        "Home.md": EMBEDS,
-        "온실.md": f"# 온실\n\n{KOREAN_LINE}\n토마토는 사흘에 한 번 물을 준다.\n",
-        "공구.md": "# 공구\n\n토크렌치는 너트를 정해진 힘으로 조인다.\n",
-    }
-    vault = make_vault(tmp_path, notes)
+    vault = make_vault(tmp_path, KOREAN_VAULT)
     models = ("--set", f"models.embedding.model={PRIMARY}")
     call = ("--config", str(vault.config), *models)
     assert run_kb(*call, "ingest").code == 0
-    for question in ("환기창은 언제 여나요?", "garden 환기창은 언제 닫나요?", "What to do next in the garden?"):
+    for question in ASKED:
         found = json.loads(run_kb(*call, "search", "--mode", "vector", "--json", question).stdout)
         assert found["hits"][0]["doc_path"] == "Home.md", question
         ran = run_kb(*call, "ask", "--mode", "hybrid", "--provider", "extractive", "--json", question)
@@ -346,7 +346,7 @@ import Zebra from "@theme/zebra";
 """
 
 
-def test_components_and_statements_between_blocks_are_not_indexed(tmp_path: Path) -> None:
+def test_components_and_statements_between_blocks_are_neither_indexed_nor_embedded(tmp_path: Path) -> None:
     vault = indexed_vault(tmp_path, {"install.mdx": BETWEEN})
 
     def finds(word: str) -> bool:
@@ -355,23 +355,16 @@ def test_components_and_statements_between_blocks_are_not_indexed(tmp_path: Path
     assert [word for word in ("quokka", "wombat", "zebra", "Tip", '"explain: wombat"') if finds(word)] == []
     kept = ("토크나이저", "서버", "Enter", "marmot", "narwhal", "gazelle", '"그 다음에 서버를"')
     assert [word for word in kept if not finds(word)] == []
-
-
-def test_a_passage_around_a_component_is_quoted_as_it_stands_in_the_file(tmp_path: Path) -> None:
-    vault = indexed_vault(tmp_path, {"install.mdx": BETWEEN})
-    (found,) = run_kb("--config", str(vault.config), "search", "토크나이저 서버", "--json").lines
-    (hit,) = found["hits"]
-    assert hit["citation"]["uri"].endswith("#L1-L21")
-    assert "내려받는다. … 작은" in hit["snippet"]
-    (fetched,) = run_kb("--config", str(vault.config), "fetch", "install.mdx#L1-L21", "--json").lines
-    assert fetched["places"][0]["text"] == BETWEEN.rstrip("\n")
-
-
-def test_no_component_is_embedded(tmp_path: Path) -> None:
-    vault = indexed_vault(tmp_path, {"install.mdx": BETWEEN})
     with closing(apsw.Connection(str(vault.sqlite))) as db:
         (chunk,) = queries.select_unembedded_chunks(
             db, model_id="m", model_version="1", dimensions=1, passage_version="p", after_rowid=0, row_limit=9
         )
     assert "서버를 켠다" in chunk.text
     assert "wombat" not in chunk.text
+    # A passage around a component is quoted as it stands in the file.
+    (found,) = run_kb("--config", str(vault.config), "search", "토크나이저 서버", "--json").lines
+    (hit,) = found["hits"]
+    assert hit["citation"]["uri"].endswith("#L1-L21")
+    assert "내려받는다. … 작은" in hit["snippet"]
+    (fetched,) = run_kb("--config", str(vault.config), "fetch", "install.mdx#L1-L21", "--json").lines
+    assert fetched["places"][0]["text"] == BETWEEN.rstrip("\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from conftest import Vault, make_vault
@@ -36,11 +35,6 @@ def removable(vault: Vault, part: str) -> dict[str, int]:
     report = call(vault, "reset", part, "--json").json
     assert report["done"] is False
     return {each["name"]: each["entries"] for each in report["parts"]}
-
-
-def stats(vault: Vault) -> dict[str, Any]:
-    found: dict[str, Any] = call(vault, "schema", "--json").json["stats"]
-    return found
 
 
 def faults(vault: Vault) -> list[str]:

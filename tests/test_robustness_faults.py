@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import re
 import shutil
 import signal
 import sqlite3
@@ -49,7 +48,6 @@ CHANGES = {
 # What two runs over the same files may write differently: times, and what counts them or the order of arrival.
 _INCIDENTAL = {"created_at", "updated_at", "discovered_at", "provenance_json", "applied_at", "origin", "run_id"}
 _COUNTERS = ("corpus_revision", "collected_revision", "background_state", "common_terms_chunks", "forgetting")
-_SHADOW = re.compile(r"_fts_|_vocab$|^vec_\w+_")
 _OF_RUNS = {"ingest_runs", "migrations", "answers", "chat_sessions", "chat_turns"}
 
 

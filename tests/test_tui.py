@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import cast
 
@@ -239,24 +238,6 @@ def test_the_citation_and_its_text_are_copied(vault: Vault) -> None:
     played(vault, play)
 
 
-def test_enter_opens_the_place_in_the_editor(vault: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = tmp_path / "seen"
-    editor = tmp_path / "nano"
-    editor.write_text(f'#!/bin/sh\necho "$@" > {seen}\n', encoding="utf-8")
-    editor.chmod(0o755)
-    monkeypatch.setenv("VISUAL", str(editor))
-    monkeypatch.setattr(SearchApp, "suspend", nullcontext)
-
-    async def play(pilot: Pilot[None], app: SearchApp) -> None:
-        await typed(pilot, "귤 상자")
-        await until(pilot, lambda: rows(app) == 1)
-        await pilot.press("enter")
-        await until(pilot, seen.exists)
-
-    played(vault, play)
-    assert seen.read_text(encoding="utf-8").strip().endswith("projects/gateway/meeting #2.md")
-
-
 def test_what_goes_wrong_is_said_on_the_status_line(vault: Vault) -> None:
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await typed(pilot, "'gateway AND'")
@@ -315,14 +296,12 @@ def test_plain_lists_are_numbered_and_keys_are_letters(vault: Vault) -> None:
     assert "\x1b" not in said
 
 
-def test_plain_asks(vault: Vault) -> None:
-    said = talked(vault, "?How often does the gateway retry a failed upload", settings=("rag.score_gate=0",))
+def test_plain_asks_at_once_and_in_steps(vault: Vault) -> None:
+    said = talked(
+        vault, "?How often does the gateway retry a failed upload", f"??{TWO}", settings=("rag.score_gate=0",)
+    )
     assert "Perhaps this; not sure." in said
     assert "1. [1] projects/gateway/log.md#L" in said
-
-
-def test_plain_asks_in_steps(vault: Vault) -> None:
-    said = talked(vault, f"??{TWO}", settings=("rag.score_gate=0",))
     assert "2. How often does the gateway retry a failed upload (a part of it) → " in said
 
 

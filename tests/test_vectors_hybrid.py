@@ -32,7 +32,7 @@ from kb.retrieve.search import add_maxsim
 from kb.store import queries
 from kb.store.lance_table import AnnHit
 from kb.store.migrate import migrate
-from kb.store.mirror import ensure_mirror, load_mirror, load_vector_functions, write_vectors
+from kb.store.mirror import ensure_mirror, load_vector_functions, write_vectors
 from kb.store.sqlfile import SQL_DIR
 from kb.wire.schemas import validate
 
@@ -238,20 +238,6 @@ def test_neighbours_from_outside_give_the_rows_of_the_exact_scan(fusion: str, fi
     assert len(statement(db, asked)) == len(passages)
 
 
-@pytest.mark.parametrize("outside", [False, True], ids=["exact", "neighbours"])
-@pytest.mark.parametrize("fusion", ["linear", "rrf", "cosine"])
-def test_a_narrow_filter_still_returns_k_hits(fusion: str, outside: bool, filled: Filled) -> None:
-    passages = [passage for passage in random_corpus(11) if passage.vector is not None]
-    db = filled(passages)
-    asked = random_question(7)._replace(fusion=fusion, words=("absent",))
-    far = sorted(passages, key=lambda p: float(p.vector @ asked.vector))[:6]  # type: ignore[operator]
-    near = json.dumps([[p.chunk_id, 0.5] for p in passages]) if outside else None
-    doc_ids = json.dumps([passage.chunk_id for passage in far])
-    rows = statement(db, asked, k=6, depth=6, doc_ids_json=doc_ids, neighbours_json=near)
-    assert {row.chunk_id for row in rows} == {passage.chunk_id for passage in far}
-    assert statement(db, asked, doc_ids_json="[]") == []
-
-
 def test_equal_passages_come_in_the_order_of_their_ids(filled: Filled) -> None:
     rng = np.random.default_rng(3)
     vector = unit(rng)
@@ -275,16 +261,6 @@ def test_what_only_the_vector_found_counts_its_words_as_well(filled: Filled) -> 
     (found,) = [row for row in statement(db, asked, depth=10) if row.chunk_id == passage.chunk_id]
     assert found.lexical_score == pytest.approx(bm25_of(db, asked.words)[passage.chunk_id])
     assert found.lexical_share > 0
-
-
-def test_a_passage_without_tokens_yet_counts_as_the_least_like_the_question(filled: Filled) -> None:
-    rng = np.random.default_rng(6)
-    asked = Question(("absent",), "en", unit(rng), unit(rng)[None], (), "linear")
-    told = [Passage(f"{at:032x}", "en", "amber", unit(rng), packed_tokens(unit(rng)[None])) for at in range(5)]
-    rows = statement(filled([*told, Passage("f" * 32, "en", "amber", asked.vector, None)]), asked)
-    assert rows[-1].chunk_id == "f" * 32
-    assert rows[-1].late_score is None
-    assert rows[-1].score == pytest.approx(min(row.late_score for row in rows if row.late_score is not None))
 
 
 # What users see
@@ -393,21 +369,6 @@ def test_mirrors_in_memory_give_the_hits_of_the_scan(
         assert run_kb("--config", str(own.config), "ingest").code == 0
         for _ in range(6):
             assert "new.md" in [hit.doc_path for hit in find(session, questions[0]).hits]
-
-
-def test_the_nearest_of_a_mirror_in_memory_are_those_of_the_table(embedded: Vault, fake_models: FakeModels) -> None:
-    with open_base(load(str(embedded.config), ())) as session, session.reading() as base:
-        mirror = load_mirror(base.db, base.vectors.dimensions)
-        for text in ("pump in the cellar", "지하실 펌프"):
-            vector = base.vectors.encode_text(text).vector
-            of_table = base.db.execute(
-                "SELECT c.chunk_id, v.distance FROM vec_primary AS v JOIN chunks AS c USING (chunk_rowid) "
-                "WHERE v.embedding MATCH ? AND v.k = 7",
-                (vector,),
-            ).fetchall()
-            found = dict(mirror.nearest(vector, 7))
-            assert len(found) >= 7
-            assert {chunk_id: pytest.approx(found[chunk_id], abs=1e-5) for chunk_id, _ in of_table} == dict(of_table)
 
 
 def test_a_question_with_filters_does_not_depend_on_the_ann_index(

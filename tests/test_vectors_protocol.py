@@ -34,8 +34,6 @@ from kb.operations.doctor.doctor import diagnose
 from kb.operations.embedding import batch_vectors, embed, vector_upkeep
 from kb.operations.embedding.embed import EmbedReport, embed_missing
 from kb.operations.embedding.plan import embedding_plan
-from kb.operations.ingest.ingest import ingest as ingest_all
-from kb.operations.ingest.requests import ingest_request
 from kb.operations.opening.base import open_base
 from kb.operations.opening.writing import writing
 from kb.operations.search.search import search
@@ -344,11 +342,6 @@ def test_search_sees_the_old_models_tokens_until_the_new_ones_are_whole(vault: V
     rebuild(vault.sqlite, RebuildRequest(drop_unused=True), embedding_plan(remake_unused), RunHandle())
     assert tokens_of(vault) == set()
     assert tokens_of(vault, WIDE) == whole
-
-
-def ingest_here(vault: Vault) -> None:
-    """`kb ingest` in this process, so that what is raised in it comes out."""
-    ingest_all(ingest_request(config_of(vault), None, dry_run=False, allow_empty=False, embed=True), RunHandle())
 
 
 def ingest(vault: Vault, *options: str) -> dict[str, Any]:
