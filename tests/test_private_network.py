@@ -141,15 +141,6 @@ def test_each_way_of_watching_sees_a_connection_and_a_file(
 
 
 @pytest.mark.slow
-def test_onnxruntime_leaves_no_device_id_and_no_queue_of_events(watched: Watched) -> None:
-    watched.run(*loading("onnxruntime", private=True))
-    assert watched.files == set()
-    watched.run(*loading("onnxruntime", private=False))
-    if not any("Microsoft" in name for name in watched.files):
-        pytest.skip("this onnxruntime keeps no telemetry: nothing to switch off")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "media",
     [("pdf/tables-en.pdf",), ("pdf/scan-ko.pdf", "images/en.png", "speech/korean.m4a")],

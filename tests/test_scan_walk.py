@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import unicodedata
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +21,6 @@ from kb.errors import (
     FileNotRegular,
     FileUnreadable,
     FileVanished,
-    PathNotUnicode,
     UsageError,
 )
 from kb.scan.walk import FailedFile, ScanEvent, ScanTotals, SkippedFile, walk
@@ -231,18 +229,6 @@ def test_a_link_to_nothing_is_reported_if_it_is_named_like_a_document(tmp_path: 
 # --- what is no readable file ---
 
 
-def test_fifos_and_sockets_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.mkfifo(tmp_path / "fifo.md")
-    os.mkfifo(tmp_path / "fifo")
-    monkeypatch.chdir(tmp_path)  # a socket's path has room for about 100 bytes
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind("socket.md")
-        (tmp_path / "null.md").symlink_to("/dev/null")
-        failures = failures_of(tmp_path)
-    assert list(failures) == ["fifo.md", "null.md", "socket.md"]
-    assert all(isinstance(failure.error, FileNotRegular) and failure.error.hint for failure in failures.values())
-
-
 def test_an_ignore_file_that_cannot_be_read_is_reported_and_the_walk_goes_on(tmp_path: Path) -> None:
     write(tmp_path, "n/a.md")
     os.mkfifo(tmp_path / "n/.gitignore")
@@ -299,18 +285,6 @@ def make_undecodable(folder: Path, name: bytes, directory: bool = False) -> None
         os.mkdir(path) if directory else os.close(os.open(path, os.O_CREAT))
     except OSError:
         pytest.skip("this file system takes only UTF-8 names")
-
-
-def test_names_that_are_not_utf8_are_reported_printably(tmp_path: Path) -> None:
-    make_undecodable(tmp_path, b"caf\xe9.md")
-    make_undecodable(tmp_path, b"caf\xe9.txt")
-    make_undecodable(tmp_path, b"dir\xff", directory=True)
-    failures = failures_of(tmp_path)
-    assert list(failures) == ["caf\\xe9.md", "dir\\xff"]
-    for failure in failures.values():
-        assert isinstance(failure.error, PathNotUnicode)
-        assert failure.error.hint
-        failure.error.message.encode()
 
 
 def test_an_undecodable_name_that_is_ignored_is_no_failure(tmp_path: Path) -> None:

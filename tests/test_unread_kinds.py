@@ -78,9 +78,3 @@ def test_naming_a_file_that_kb_does_not_read_is_an_error_with_a_hint(odd_vault: 
 def test_naming_a_file_that_nobody_asked_for_says_so(odd_vault: Vault) -> None:
     ran = run_kb("--config", str(odd_vault.config), "--set", 'workspace.include=["sub/*.md"]', "ingest", "note.md")
     assert "left out by rules: 1 not in workspace.include" in ran.stdout
-
-
-def test_notes_and_pictures_in_upper_case_are_read(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, {"NOTE.MD": "# Loud\n\nThe watchdog restarts.\n"})
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed", "--json").lines[-1]["new"] == 1
-    assert "NOTE.MD" in run_kb("--config", str(vault.config), "search", "watchdog").stdout

@@ -1,4 +1,4 @@
-"""What is shown as a quotation stands in its source, character for character, or an ellipsis marks what is left out.
+"""What is shown as a quotation stands in its source; snippets are around the matches, never too long.
 
 White space is folded, and a source's own `[1]` is in wide brackets where it would read as a place of the answer.
 KB_DATA adds the notes found there.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import make_vault, run_kb
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kb.answer.quoting import Piece, show_excerpts
 from kb.chunk.chunkers import cut_document
@@ -23,7 +26,7 @@ from kb.domain.passages import Passage, Sentence
 from kb.domain.text import WorkspacePath, stored_text
 from kb.extract.registry import EXTRACTORS
 from kb.language.sentences import sentences
-from kb.retrieve.snippet import below_headings, make_snippet
+from kb.retrieve.snippet import below_headings, find_matches, make_snippet
 from tests.answer_passages import passage
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -131,3 +134,126 @@ def test_links_brackets_and_code_lose_no_character(tmp_path: Path, question: str
     assert said in answer["answer"] + "".join(filter(None, (each["quote"] for each in answer["citations"])))
     assert [claim for claim in answer["claims"] if claim["quote"] not in ODD] == []
     assert said in run_kb(*config, "fetch", "odd.md").stdout
+
+
+words = st.text(st.sampled_from("aeiou bcd. \n\t가나다라마 é"), max_size=400)
+unmarked = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0`~|*[>+-\\"), max_size=200)
+terms = st.lists(st.text(st.sampled_from("aeiobcd가나다라.*(["), min_size=1, max_size=5), max_size=4)
+
+
+@given(words | unmarked, terms, st.integers(3, 300))
+def test_a_snippet_keeps_its_promises(text: str, asked: list[str], snippet_chars: int) -> None:
+    flat = " ".join(unicodedata.normalize("NFC", text).split())
+    snippet = make_snippet(text, asked, snippet_chars)
+    assert len(snippet.text) <= snippet_chars
+    assert snippet.full_text == (len(flat) <= snippet_chars)
+    assert bool(snippet.text) == bool(flat)
+    assert snippet.text.removeprefix("…").removesuffix("…") in flat
+    ends = [0]
+    for start, end in snippet.matches:
+        assert ends[-1] <= start < end <= len(snippet.text)
+        ends.append(end)
+    for start, end in snippet.matches:
+        assert any(snippet.text[start:end].lower().startswith(term[:3].lower()) for term in asked)
+
+
+@pytest.mark.parametrize("snippet_chars", [20, 25, 40, 220])
+@pytest.mark.parametrize("place", [0, 3, 50, 399, 400])
+def test_the_match_is_in_the_window(place: int, snippet_chars: int) -> None:
+    before, after = " ".join(["filler"] * place), " ".join(["filler"] * (400 - place))
+    snippet = make_snippet(f"{before} zebra {after}", ["zebra"], snippet_chars)
+    ((start, end),) = snippet.matches
+    assert snippet.text[start:end] == "zebra"
+    assert len(snippet.text) > snippet_chars // 2
+    if place in (0, 50, 400):
+        assert (snippet.text[0] == "…", snippet.text[-1] == "…") == (place > 0, place < 400)
+
+
+LINKS = "see [the guide](https://example.org/a_(b)) and [[notes/plan|the plan]]"
+
+
+def test_the_window_holds_most_of_the_different_words() -> None:
+    text = "alpha " + "filler " * 100 + "alpha beta gamma " + "filler " * 100 + "alpha alpha alpha"
+    snippet = make_snippet(text, ["alpha", "beta", "gamma"], 60)
+    assert [snippet.text[start:end] for start, end in snippet.matches] == ["alpha", "beta", "gamma"]
+
+
+def test_windows_begin_and_end_at_words() -> None:
+    snippet = make_snippet("filler " * 50 + "zebra " + "filler " * 50, ["zebra"], 60)
+    assert set(snippet.text.strip("…").split()) == {"filler", "zebra"}
+
+
+@pytest.mark.parametrize(
+    ("text", "term", "found"),
+    [
+        ("retries and retry", "retry", ["retries", "retry"]),
+        ("Chunking the chunks", "chunk", ["Chunking", "chunks"]),
+        ("a cat concatenates", "cat", ["cat"]),
+        ("배터리가 네 시간을", "배터리", ["배터리"]),
+        ("귤 상자", "귤", ["귤"]),
+        ("C3 and C30", "C3", ["C3"]),
+        ("a . b", ".", ["."]),
+        ("naïve résumé", "résumé", ["résumé"]),
+        ("nothing here", "zebra", []),
+    ],
+)
+def test_what_counts_as_a_match(text: str, term: str, found: list[str]) -> None:
+    assert [text[start:end] for start, end in find_matches(text, [term])] == found
+
+
+def test_decomposed_text_is_matched_and_shown_composed() -> None:
+    snippet = make_snippet(unicodedata.normalize("NFD", "환기창은 열린다"), ["환기"], 100)
+    assert snippet.text == "환기창은 열린다"
+    assert snippet.matches == ((0, 2),)
+
+
+def test_no_terms_no_matches() -> None:
+    assert make_snippet("some text", [], 100) == ("some text", True, ())
+    assert make_snippet("", ["x"], 100) == ("", True, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("# A\n\n## B\n\nbody", "body"),
+        ("#tag and text", "#tag and text"),
+        ("# only a heading", "# only a heading"),
+        ("plain", "plain"),
+    ],
+)
+def test_the_headings_above_a_passage_are_not_repeated(text: str, rest: str) -> None:
+    assert below_headings(text) == rest
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("- one\n- two\n  * three", "- one - two * three"),
+        (
+            "| name | price |\n| --- | ---: |\n| tea | 3 |\n| a \\| b | 4 |",
+            "| name | price | … | tea | 3 | | a \\| b | 4 |",
+        ),
+        (LINKS, LINKS),
+        (f"see [it](https://{'a' * 60}/b_(c)) now", "see [it](…) now"),
+        ('x <- matrix[[1]]; DF[["b"]]', 'x <- matrix[[1]]; DF[["b"]]'),
+        ("> quoted\n> > twice\nand **bold**", "> quoted > > twice and **bold**"),
+        ("```sh\n- a | b **c**\n```\n- item", "```sh\n- a | b **c**\n```\n- item"),
+        ("broken\\\nhere, not \\ there", "broken\\ here, not \\ there"),
+        ("5 - 3 is 2, a | b", "5 - 3 is 2, a | b"),
+        (
+            "import a from 'b'\n\n<Tip>\nMind <b>the</b> gap.\n</Tip>\n<Card\n  a={1}\n/>\n\nSo.",
+            "Mind <b>the</b> gap. … So.",
+        ),
+    ],
+)
+def test_a_snippet_is_the_text_as_it_stands_or_marks_what_is_left_out(text: str, shown: str) -> None:
+    snippet = make_snippet(text, [], 500)
+    assert snippet.text == shown
+    assert snippet.full_text == ("…" not in shown)
+
+
+@given(st.text("-*+|> [](a`~\n\\", max_size=60), st.integers(3, 80))
+def test_marks_alone_are_shown_too(text: str, snippet_chars: int) -> None:
+    snippet = make_snippet(text, ["a"], snippet_chars)
+    assert len(snippet.text) <= snippet_chars
+    assert bool(snippet.text) == bool(text.strip())

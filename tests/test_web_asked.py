@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,13 +121,6 @@ def test_a_vector_question_without_models_says_what_is_missing(served: Served) -
     refused = served.ask("/api/search", {"q": "gateway", "mode": "vector"})
     assert (refused.status, refused.json["code"]) == (500, "model_missing")
     assert refused.json["hint"]
-
-
-def test_the_pictures_of_the_documentation_are_there_and_fetch_nothing() -> None:
-    docs = Path(__file__).parents[1] / "docs"
-    named = re.findall(r"!\[[^\]]+\]\((images/[^)]+)\)", (docs / "ui.md").read_text(encoding="utf-8"))
-    assert sorted(named) == sorted(f"images/{path.name}" for path in (docs / "images").iterdir())
-    assert "@font-face" not in (docs / "images" / "terminal.svg").read_text(encoding="utf-8")
 
 
 QUESTION = {"query": "How often does the gateway retry a failed upload?"}

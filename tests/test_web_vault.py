@@ -87,6 +87,15 @@ def test_a_folder_lists_what_lies_in_it_folders_first(served: Served) -> None:
     assert served.ask("/api/folder", {"start": "x"}).status == 400
 
 
+def test_a_folder_of_many_is_read_a_page_at_a_time(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kb.web.routes._FOLDER_PAGE", 3)
+    pages = [served.ask("/api/folder", {"start": str(start)}).json for start in (0, 3)]
+    assert [page["has_more"] for page in pages] == [True, False]
+    assert pages[0]["folders"] == [{"name": "copy", "documents": 1}]
+    listed = [each["doc_path"] for page in pages for each in page["documents"]]
+    assert listed == ["a.md", "dated.md", "far.md", "near.md"]
+
+
 def test_documents_that_lack_vectors_are_named(models: FakeModels, tmp_path: Path) -> None:
     made = make_vault(tmp_path, {"one.md": "# One\n\nThe heron stands.\n"})
     with made.config.open("a", encoding="utf-8") as config:
