@@ -78,7 +78,7 @@ def test_a_checkout_that_may_not_be_written_is_not_blamed_on_python(checkout: Pa
 @pytest.mark.parametrize(
     ("python", "said", "unsaid"),
     [
-        ('case "$*" in *version_info*) exit 1 ;; esac', "Python 3.11, 3.12 or 3.13", "python3-venv"),
+        ('case "$*" in *version_info*) exit 1 ;; esac', "Python 3.11, 3.12 or 3.13", "the lines above"),
         ('case "$*" in *ensurepip*) exit 1 ;; *venv*) exit 9 ;; esac', "apt install python3-venv", "the lines above"),
         (
             'case "$*" in *ensurepip*) exit 0 ;; *venv*) echo full >&2; exit 9 ;; esac',
