@@ -19,8 +19,7 @@ from benchmarks.measurement import Cell, Measurement, Table, Target
 from kb.answer.claims import judge_claim
 from kb.domain.answers import Verdict
 from kb.domain.citations import LineCitation
-from kb.domain.passages import Passage
-from kb.domain.search import RetrievalDetail
+from kb.domain.search import Passage
 
 PAIRS = Path(__file__).with_name("questions") / "claims.jsonl"
 MOST_FALSE_SUPPORTED = 0.05
@@ -103,22 +102,21 @@ def verdict_on(pair: Pair) -> Verdict:
 
 def passage_of(pair: Pair) -> Passage:
     """A pair's source as a passage without a title."""
-    citation = LineCitation("notes.md", 1, 1)
-    detail = RetrievalDetail("lexical", 1.0, 1, None, None)
     return Passage(
         number=1,
         chunk_id="0" * 32,
         doc_id="0" * 32,
-        doc_path="notes.md",
+        workspace_path="notes.md",
         source_path="notes.md",
         title="",
-        heading_path=(),
+        heading_path_json="[]",
         section_label=None,
         lang=pair.source_lang,
         text=pair.source,
-        citation=citation,
+        source_spans_json="[]",
+        chunker_version="",
+        cited=LineCitation("notes.md", 1, 1),
         score=1.0,
-        retrieval=detail,
     )
 
 

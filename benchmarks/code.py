@@ -18,7 +18,7 @@ from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Measurement, Table, Target
 from kb.domain.citations import cited_lines
 from kb.domain.results.ingest import IngestReport
-from kb.domain.search import SearchHit, SearchQuery
+from kb.domain.search import Passage, SearchQuery
 from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
 
@@ -104,18 +104,18 @@ def _stages(report: IngestReport, files: int, cpu_s: float) -> Table:
     )
 
 
-def outcome(question: Question, hits: Sequence[SearchHit]) -> Outcome:
+def outcome(question: Question, hits: Sequence[Passage]) -> Outcome:
     """How the hits of one question compare with the lines that are right."""
     held = [_holds(question, hit) for hit in hits]
     return Outcome(float(any(held[:1])), float(any(held)), _iou(question, hits[0]) if hits else 0.0)
 
 
-def _holds(question: Question, hit: SearchHit) -> bool:
+def _holds(question: Question, hit: Passage) -> bool:
     lines = cited_lines(hit.citation)
     return lines is not None and hit.doc_path == question.path and lines.start <= question.line <= lines.end
 
 
-def _iou(question: Question, hit: SearchHit) -> float | None:
+def _iou(question: Question, hit: Passage) -> float | None:
     """Lines in both, as a share of the lines in either; None where the end of the right ones is not known."""
     if not question.end:
         return None

@@ -67,7 +67,7 @@ def _judge(
 
 def _holds(question: Question) -> Callable[[CodeFound], bool]:
     def holds(found: CodeFound) -> bool:
-        shown = [cited_lines(each.citation) for each in answering(found, is_sure=True)]
+        shown = [cited_lines(each.passage.citation) for each in answering(found, is_sure=True)]
         return any(
             lines is not None and lines.path == question.path and lines.start <= question.line <= lines.end
             for lines in shown
@@ -94,8 +94,8 @@ def _calls(root: Path, name: str, question: Question) -> Callable[[CodeFound], b
 
     def holds(found: CodeFound) -> bool:
         first = found.hits[0]
-        texts = (root / first.citation.path).read_text("utf-8", "replace").split("\n")
-        shown = [line for line in first.lines if (first.citation.path, line) != (question.path, question.line)]
+        texts = (root / first.passage.doc_path).read_text("utf-8", "replace").split("\n")
+        shown = [line for line in first.lines if (first.passage.doc_path, line) != (question.path, question.line)]
         return bool(shown) and all(call.search(texts[line - 1]) for line in shown)
 
     return holds

@@ -27,7 +27,7 @@ from benchmarks.knowledge_base import knowledge_base
 from benchmarks.measurement import Table, Target
 from kb.domain.citations import cited_lines
 from kb.domain.kinds import media_type_of
-from kb.domain.search import SearchHit, SearchQuery
+from kb.domain.search import Passage, SearchQuery
 from kb.extract.code.left_out import reason_left_out
 from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
@@ -169,7 +169,7 @@ def questions_of(declared: Sequence[Declared], seed: int = SEED) -> list[tuple[s
     return found
 
 
-def _holds(hit: SearchHit, places: Sequence[Declared]) -> bool:
+def _holds(hit: Passage, places: Sequence[Declared]) -> bool:
     lines = cited_lines(hit.citation)
     return lines is not None and any(
         hit.doc_path == each.path and lines.start <= each.line <= lines.end for each in places

@@ -22,9 +22,8 @@ from benchmarks.progress import step
 from benchmarks.question_sets import Asked, question_set
 from benchmarks.remembered_questions import remembered_questions
 from benchmarks.scoring import score_one
-from kb.domain.candidates import Candidate
 from kb.domain.filters import SearchFilters
-from kb.domain.search import SearchQuery
+from kb.domain.search import Passage, SearchQuery
 from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
 
@@ -44,19 +43,19 @@ LEAST_HITS = {"ask-fastapi": (0.85, 0.95), "notes-ko": (0.92, 0.97), "manual": (
 LEAST_NDCG_AT_10 = {"cranfield": 0.556, "korquad-dev": 0.976, "squad2-dev": 0.95}
 LEAST_PARAPHRASES, LEAST_ACROSS, LEAST_CROSS_RECALL = 0.50, 0.80, 0.95
 
-Rule = Callable[[Candidate], float]
+Rule = Callable[[Passage], float]
 
 
-def _meaning(each: Candidate) -> float:
+def _meaning(each: Passage) -> float:
     return (each.vector_score if each.late_score is None else each.late_score) or 0.0
 
 
 def _sum(weight: float) -> Rule:
-    return lambda each: _meaning(each) + weight * each.lexical_share**1.5
+    return lambda each: _meaning(each) + weight * (each.lexical_share or 0.0) ** 1.5
 
 
 RULES: Mapping[str, Rule] = {
-    "words": lambda each: each.lexical_share,
+    "words": lambda each: each.lexical_share or 0.0,
     "vector": lambda each: each.vector_score or 0.0,
     "tokens": _meaning,
     **{f"+ {weight:.2f}".replace("0.", "."): _sum(weight) for weight in WEIGHTS},

@@ -16,7 +16,7 @@ from benchmarks.measurement import Cell, Measurement, Table
 from benchmarks.progress import step
 from benchmarks.retrieval import SETS
 from kb.config import load
-from kb.domain.results.measured import GroupMetrics
+from kb.domain.results.evaluation import GroupMetrics
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchMode
 from kb.eval.golden import Expectation, GoldenSet, Question, read_golden, write_golden

@@ -20,7 +20,7 @@ from benchmarks.measurement import Measurement, Table, Target
 from benchmarks.scoring import Scores, score
 from kb.domain.citations import cited_lines
 from kb.domain.filters import SearchFilters
-from kb.domain.search import SearchHit, SearchMode, SearchQuery
+from kb.domain.search import Passage, SearchMode, SearchQuery
 from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
 
@@ -117,7 +117,7 @@ def write_run(run: CheckedRun, path: Path) -> None:
     path.write_text("".join(f"{line.question}\t{line.path}\t{line.score!r}\n" for line in run.ranked), encoding="utf-8")
 
 
-def _best_of_each_document(hits: Sequence[SearchHit]) -> Iterator[SearchHit]:
+def _best_of_each_document(hits: Sequence[Passage]) -> Iterator[Passage]:
     seen: set[str] = set()
     for hit in hits:
         if hit.doc_path not in seen:
@@ -125,7 +125,7 @@ def _best_of_each_document(hits: Sequence[SearchHit]) -> Iterator[SearchHit]:
             yield hit
 
 
-def _citation_checker(base: KnowledgeBase) -> Callable[[SearchHit], bool]:
+def _citation_checker(base: KnowledgeBase) -> Callable[[Passage], bool]:
     """A function that tells whether the lines a hit cites hold its chunk's text, word for word."""
     with closing(sqlite3.connect(base.config.sqlite)) as db:
         texts = dict(db.execute("SELECT chunk_id, text FROM chunks"))
@@ -139,7 +139,7 @@ def _citation_checker(base: KnowledgeBase) -> Callable[[SearchHit], bool]:
     def holds(chunk_id: str, path: str, start: int, end: int) -> bool:
         return texts[chunk_id] in "\n".join(lines(path)[start - 1 : end])
 
-    def cited(hit: SearchHit) -> bool:
+    def cited(hit: Passage) -> bool:
         lines_of = cited_lines(hit.citation)
         assert lines_of is not None, "the documents of a judged set are texts"
         return holds(hit.chunk_id, lines_of.path, lines_of.start, lines_of.end)

@@ -25,7 +25,7 @@ from kb.domain.answers import Answer
 from kb.domain.filters import SearchFilters
 from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
 from kb.domain.results.ingest import IngestReport
-from kb.domain.results.listing import Listed, ListedKind
+from kb.domain.results.inspection import Listed, ListedKind
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchMode, SearchResult
 from kb.errors import UsageError

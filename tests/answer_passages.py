@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from kb.domain.citations import LineCitation
 from kb.domain.generation import Done, GenerateRequest, Message, ModelRef, TokenChunk, TokenStream, TokenUsage
-from kb.domain.passages import Passage
-from kb.domain.search import RetrievalDetail
+from kb.domain.search import Passage
 
 
 def passage(number: int, text: str, *, lang: str = "en", headings: Sequence[str] = (), cosine: float = 0.85) -> Passage:
@@ -16,16 +16,22 @@ def passage(number: int, text: str, *, lang: str = "en", headings: Sequence[str]
         number=number,
         chunk_id=f"{number:032x}",
         doc_id=f"{number:032x}",
-        doc_path=f"notes/{number}.md",
+        workspace_path=f"notes/{number}.md",
         source_path=f"/vault/notes/{number}.md",
         title=headings[0] if headings else f"Note {number}",
-        heading_path=tuple(headings),
+        heading_path_json=json.dumps(list(headings)),
         section_label=headings[-1] if headings else None,
         lang=lang,
         text=text,
-        citation=LineCitation(f"notes/{number}.md", 10, 10 + text.count("\n")),
+        source_spans_json="[]",
+        chunker_version="",
+        cited=LineCitation(f"notes/{number}.md", 10, 10 + text.count("\n")),
         score=1.0 / number,
-        retrieval=RetrievalDetail("hybrid", 5.0, number, cosine, number),
+        method="hybrid",
+        lexical_score=5.0,
+        lexical_rank=number,
+        vector_score=cosine,
+        vector_rank=number,
     )
 
 

@@ -18,7 +18,7 @@ from kb.domain.documents import ChunkPolicy
 from kb.domain.ingest_events import IngestEvent
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchHit, SearchQuery
+from kb.domain.search import Passage, SearchQuery
 from kb.language.korean import KoreanText, hangul
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
@@ -169,7 +169,7 @@ class Workspace:
                 for (name,) in tables
             }
 
-    def search(self, text: str, k: int = 10) -> list[SearchHit]:
+    def search(self, text: str, k: int = 10) -> list[Passage]:
         """The hits of one lexical search."""
         with open_base(self.config) as session:
             return list(search(session, SearchQuery(text, "lexical", k)).hits)

@@ -18,8 +18,7 @@ from kb.answer.judging import (
     standing,
 )
 from kb.answer.quoting import Piece, show_excerpts
-from kb.domain.passages import Sentence, TermWeight
-from kb.domain.search import RetrievalDetail
+from kb.domain.search import RetrievalDetail, Sentence, TermWeight
 
 TERMS = [TermWeight("valve", 3.0), TermWeight("cellar", 2.0)]
 QUESTION = "where is the valve of the cellar?"

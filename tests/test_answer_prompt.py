@@ -7,7 +7,7 @@ import pytest
 from kb.answer.prompt import TEMPLATE_VERSIONS, build_prompt, pack, show_passage, template
 from kb.domain.answers import Turn
 from kb.domain.generation import Message
-from kb.domain.passages import Passage
+from kb.domain.search import Passage
 from kb.errors import PromptTooLong
 from tests.answer_passages import ScriptedModel, passage
 

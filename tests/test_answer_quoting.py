@@ -8,7 +8,7 @@ from answer_passages import passage
 from kb.answer.judging import Excerpt
 from kb.answer.quoting import Piece, quote_excerpts, show_excerpts
 from kb.domain.citations import Citation, PageCitation, RegionCitation
-from kb.domain.passages import Passage, Sentence
+from kb.domain.search import Passage, Sentence
 
 
 def test_a_number_in_brackets_that_would_read_as_a_place_of_the_answer_is_in_wide_ones() -> None:
@@ -41,7 +41,7 @@ def test_links_into_the_web_are_shown_as_they_stand() -> None:
 
 @pytest.mark.parametrize("place", [PageCitation("a.pdf", 2), RegionCitation("a.png", 1, 2, 30, 40)])
 def test_the_lines_of_a_page_go_on_as_one_paragraph_and_are_quoted_as_they_stand(place: Citation) -> None:
-    given = passage(1, PAGE)._replace(citation=place)
+    given = passage(1, PAGE)._replace(cited=place)
     joined = "The pump draws water from the moun- tain lake, as the owner noted. [1]"
     assert whole(given) == joined
     assert whole(given._replace(text=KOREAN_PAGE)) == "펌프는 하루 두 번 확인한다고 주인이 적었다. [1]"
@@ -49,13 +49,13 @@ def test_the_lines_of_a_page_go_on_as_one_paragraph_and_are_quoted_as_they_stand
 
 def test_code_of_a_page_loses_no_character() -> None:
     code = 'Sort it: DF[order(DF$a, DF[["b"]]), ] x[[1]]\n| a |\n<br>\n{% raw %}\nso'
-    given = passage(1, code)._replace(citation=PageCitation("a.pdf", 2))
+    given = passage(1, code)._replace(cited=PageCitation("a.pdf", 2))
     assert whole(given).split() == [*code.split(), "[1]"]
 
 
 def test_items_and_rows_of_a_page_keep_their_lines() -> None:
     text = "To oil the pump take:\n- an oil can of\nthe small kind\n2) a cloth\n| a | b |\n| c | d |"
-    given = passage(1, text)._replace(citation=PageCitation("a.pdf", 2))
+    given = passage(1, text)._replace(cited=PageCitation("a.pdf", 2))
     assert whole(given) == "To oil the pump take:\n- an oil can of the small kind\n2) a cloth\n| a | b |\n| c | d | [1]"
 
 

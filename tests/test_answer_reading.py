@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kb.answer.judging import Reading, read_sentence, sentence_words
-from kb.domain.passages import TermWeight
+from kb.domain.search import TermWeight
 from tests.answer_passages import passage
 
 MILL = """\

@@ -12,10 +12,9 @@ from kb.answer.judging import sentence_words
 from kb.answer.quoting import sentence_citation
 from kb.answer.words import expectation, folded_term, words_of
 from kb.domain.citations import LineCitation, PageCitation, TimeCitation
-from kb.domain.passages import Passage, Sentence, TermWeight
-from kb.domain.search import RetrievalDetail, SearchHit
+from kb.domain.search import Passage, Sentence, TermWeight
 from kb.language.sentences import sentences
-from kb.operations.ask.findings import hit_passage
+from kb.operations.ask.retrieve import quotable_passages
 from kb.store.tokens import indexed_token, stem
 
 HARBOUR = """\
@@ -30,9 +29,9 @@ TEMPLE = "# 무량사\n\n무량사는 신라 때 지어졌다. 극락전은 1636
 
 def passage(number: int, text: str, *, title: str = "", line: int = 1) -> Passage:
     path = f"notes/{number}.md"
-    citation = LineCitation(path, line, line + text.count("\n"))
-    detail = RetrievalDetail("hybrid", 1.0, number)
-    return Passage(number, f"c{number}", "d", path, path, title, (), None, "en", text, citation, 0.5, detail)
+    spans = json.dumps([{"kind": "line", "start": line, "end": line + text.count("\n")}])
+    found = Passage(f"c{number}", "d", path, path, title, "[]", None, text, spans, "")
+    return found._replace(lang="en", score=0.5, number=number)
 
 
 def weights(*terms: str, idf: float = 3.0) -> list[TermWeight]:
@@ -75,7 +74,7 @@ def test_a_sentence_is_cited_by_its_own_lines() -> None:
 
 
 def test_what_has_no_lines_is_cited_as_the_passage_is() -> None:
-    page = passage(1, FERRY)._replace(citation=PageCitation("a.pdf", 3))
+    page = passage(1, FERRY)._replace(cited=PageCitation("a.pdf", 3))
     assert sentence_citation(page, sentences(page)[1]) == PageCitation("a.pdf", 3)
 
 
@@ -112,14 +111,15 @@ def test_a_question_expects_a_kind_of_answer(question: str, sentence: str, met: 
     assert expected.is_met_by(sentence, words_of(sentence).words) is met
 
 
-SPOKEN_HIT = SearchHit(
-    1, 1.0, "bm25", "c" * 32, "d" * 32, "a.mp3", "/v/a.mp3", "a", (), None, "Ann opens", False, (),
-    TimeCitation("a.mp3", 5_910, 8_700), RetrievalDetail("lexical", 5.0, 1, None, None), "i", None, "media-place-v1",
-)  # fmt: skip
+def spoken() -> Passage:
+    """A passage of a recording, cited as a whole."""
+    spans = json.dumps(SPANS)
+    return Passage("c", "d", "a.mp3", "/v/a.mp3", "a", "[]", None, SPOKEN, spans, "media-place-v1", lang="en", number=1)
 
 
 def test_a_passage_of_a_recording_is_cited_whole_though_the_hit_names_a_moment() -> None:
-    whole = hit_passage(1, SPOKEN_HIT, SPOKEN, "en", json.dumps(SPANS))
+    hit = spoken()._replace(cited=TimeCitation("a.mp3", 5_910, 8_700))
+    whole = quotable_passages(apsw.Connection(":memory:"), [hit])["c"]
     assert whole.citation.to_uri() == "a.mp3#t=0.6,43.62"
 
 
@@ -140,9 +140,8 @@ SPANS = [
     ],
 )
 def test_a_recording_is_cited_as_widely_as_it_is_quoted(quote: str, cited: str) -> None:
-    spoken = passage(1, SPOKEN)._replace(citation=TimeCitation("a.mp3", 600, 43_620), spans_json=json.dumps(SPANS))
     start = SPOKEN.index(quote)
-    assert sentence_citation(spoken, Sentence(1, start, start + len(quote), quote)).to_uri() == cited
+    assert sentence_citation(spoken(), Sentence(1, start, start + len(quote), quote)).to_uri() == cited
 
 
 @pytest.mark.parametrize("word", ["café", "Élysées", "RESUMÉS", "naïvely", "1990s", "retries", "y", "it", "a" * 70])

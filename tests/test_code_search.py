@@ -490,13 +490,13 @@ def test_a_note_in_another_language_counts_as_if_it_had_words_of_the_question(ke
     with open_base(load(str(kept.config), ())) as session:
         result = search(session, SearchQuery("upload that fails is retried", "lexical", 3))
     assert result.code is not None
-    note, code = result.among_notes[0], result.among_code[:1]
+    note, code = result.among_notes[0], result.code.hits[0].passage
     held = weight("margin") + weight("other_language") / 2
     by_words = result.code.hits[0]._replace(share=held, found_by="words")
     found = result.code._replace(hits=(by_words,), searched_share=1.0)
-    abroad = note._replace(retrieval=note.retrieval._replace(is_own=False))
-    assert merged([note], [0.0], code, found) == [*code, note]
-    assert merged([abroad], [0.0], code, found) == [abroad, *code]
+    abroad = note._replace(is_own=False)
+    assert merged([note], [0.0], found) == [code, note]
+    assert merged([abroad], [0.0], found) == [abroad, code]
 
 
 def test_beside_code_a_page_that_was_generated_comes_after_one_that_was_written(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from fastembed.common.model_management import ModelManagement
 from hub_models import put_cross_encoder, put_encoder, put_token_encoder
 from vaults import EMBEDDING, PUMP_NOTES, PUMP_QUESTION, call, configured_vault, indexed_vault
 
-from kb.domain.candidates import Candidate
+from kb.domain.search import Passage
 from kb.embed.codec import normalised
 from kb.embed.encoders import bulk_embedder, embedding_model, query_encoder
 from kb.embed.hub_models import open_hub_scorer
@@ -240,7 +240,7 @@ class _Scores:
 
 
 def test_what_is_no_score_is_refused() -> None:
-    passage = Candidate(*([""] * 7), "[]", *([None] * 14))  # type: ignore[arg-type]
+    passage = Passage("", "", "", "", "", "[]", None, "", "[]", "")
     for logits in ((), (float("nan"),), (1.0, 2.0)):
         with pytest.raises(ModelError, match="no finite score"):
             in_pair_order(_Scores(*logits), "q", [passage], [])

@@ -15,7 +15,7 @@ pytest.importorskip("pymupdf")
 
 from kb.domain.citations import PageCitation
 from kb.domain.filters import SearchFilters
-from kb.domain.search import SearchHit, SearchQuery
+from kb.domain.search import Passage, SearchQuery
 from kb.operations.answers.verify import locate
 from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
@@ -54,7 +54,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return workspace
 
 
-def first_hit(workspace: Workspace, truth: Truth) -> SearchHit | None:
+def first_hit(workspace: Workspace, truth: Truth) -> Passage | None:
     asked = SearchQuery(truth.question, "lexical", 1, SearchFilters(path_globs=(truth.file,)))
     with open_base(workspace.config) as session:
         return next(iter(search(session, asked).hits), None)

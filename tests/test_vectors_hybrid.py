@@ -20,7 +20,7 @@ from fake_embedder import PRIMARY, FakeModels, Vectors, fake_models
 from vaults import EMBEDDING, indexed_vault
 
 from kb.config import load
-from kb.domain.candidates import Candidate
+from kb.domain import search as domain
 from kb.domain.embeddings import EmbeddingModel, PassageTokens
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchMode, SearchQuery, Term
@@ -177,7 +177,9 @@ def filled(db: apsw.Connection) -> Iterator[Callable[[list[Passage]], apsw.Conne
     db.execute("ROLLBACK TO filled; RELEASE filled")
 
 
-def statement(db: apsw.Connection, asked: Question, *, k: int = 100, depth: int = 100, **more: Any) -> list[Candidate]:
+def statement(
+    db: apsw.Connection, asked: Question, *, k: int = 100, depth: int = 100, **more: Any
+) -> list[domain.Passage]:
     """The rows of the hybrid statement."""
     words = asked.words if asked.fusion != "cosine" else ()
     params: dict[str, Any] = {

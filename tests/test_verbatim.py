@@ -22,7 +22,7 @@ from kb.chunk.chunkers import cut_document
 from kb.domain.documents import ChunkPolicy
 from kb.domain.ids import AssetId
 from kb.domain.kinds import kind_of, media_type_of
-from kb.domain.passages import Passage, Sentence
+from kb.domain.search import Passage, Sentence
 from kb.domain.text import WorkspacePath, stored_text
 from kb.extract.registry import EXTRACTORS
 from kb.language.sentences import sentences

@@ -15,7 +15,7 @@ from kb.answer.generated_text import take_markers
 from kb.answer.quoting import sentence_citation
 from kb.answer.wording import say
 from kb.domain.answers import Claim, ClaimJudge, ClaimStatus, SecondVerdict
-from kb.domain.passages import Passage
+from kb.domain.search import Passage
 from kb.language.detect import query_language
 from kb.language.sentences import sentence_ranges
 

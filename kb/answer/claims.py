@@ -24,7 +24,7 @@ from kb.answer.wording import say
 from kb.answer.words import Words, carried, folded_term, words_of
 from kb.domain.answers import Verdict
 from kb.domain.citations import CodeCitation
-from kb.domain.passages import Passage, Sentence
+from kb.domain.search import Passage, Sentence
 from kb.language.detect import query_language
 from kb.language.korean import has_hangul, tagged
 from kb.language.lists import pattern, rows, words

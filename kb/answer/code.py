@@ -16,7 +16,7 @@ from kb.answer.quoting import Quoted
 from kb.domain.answers import Claim, Evidence
 from kb.domain.citations import CodeCitation
 from kb.domain.code_hits import SHOWN_RIVALS, CodeFound, CodeHit
-from kb.domain.passages import Passage
+from kb.domain.search import Passage
 from kb.retrieve.code_question import FEW_WORDS
 from kb.store import queries
 from kb.store.connection import Connection
@@ -77,7 +77,9 @@ def _held(db: Connection, found: CodeFound) -> tuple[float, float]:
     that it lacks, relative to the rarest of all."""
     total = queries.select_code_total(db)
     chunks = total.chunks if total else 0
-    rows = queries.select_code_words(db, words_json=json.dumps(found.tokens), chunk_rowid=found.hits[0].chunk_rowid)
+    rows = queries.select_code_words(
+        db, words_json=json.dumps(found.tokens), chunk_rowid=found.hits[0].passage.chunk_rowid
+    )
     weights = [math.log(1 + (max(chunks - row.chunks, 0) + 0.5) / (row.chunks + 0.5)) for row in rows]
     if not weights:
         return 0.0, 1.0
@@ -113,8 +115,8 @@ def answering(found: CodeFound, *, is_sure: bool) -> tuple[CodeHit, ...]:
 
 def is_cut(hit: CodeHit) -> bool:
     """Whether a definition continues after its quoted lines."""
-    cited = hit.citation
-    is_whole = not isinstance(cited, CodeCitation) or cited.line_end <= hit.first_line + hit.text.count("\n")
+    cited = hit.passage.citation
+    is_whole = not isinstance(cited, CodeCitation) or cited.line_end <= hit.first_line + hit.passage.text.count("\n")
     return hit.found_by == "definition" and not is_whole
 
 
@@ -124,10 +126,10 @@ def quote_code(hits: Sequence[CodeHit], passages: Sequence[Passage], first: int 
     claims: list[Claim] = []
     shown: list[str] = []
     for place, (hit, passage) in enumerate(zip(hits, cited, strict=True), first):
-        lang = hit.citation.lang if isinstance(hit.citation, CodeCitation) else None
+        lang = hit.passage.citation.lang if isinstance(hit.passage.citation, CodeCitation) else None
         pieces = list(_pieces(hit))
         for start, end in pieces:
-            text = "\n".join(hit.text.split("\n")[start - hit.first_line : end - hit.first_line + 1])
+            text = "\n".join(hit.passage.text.split("\n")[start - hit.first_line : end - hit.first_line + 1])
             at = passage.citation
             assert isinstance(at, CodeCitation)  # source code has no other citations
             claims.append(Claim(text, (place,), "supported", text, at._replace(line_start=start, line_end=end)))
@@ -142,7 +144,7 @@ def _fenced(text: str, lang: str | None, place: int) -> str:
 
 def _pieces(hit: CodeHit) -> Iterator[tuple[int, int]]:
     """The lines to quote of a hit, from 1, both included: statements of uses, else what the hit cites of its chunk."""
-    lines = hit.text.split("\n")
+    lines = hit.passage.text.split("\n")
     first, last = hit.first_line, hit.first_line + len(lines) - 1
     if hit.found_by == "use":
         reached = 0
@@ -152,7 +154,7 @@ def _pieces(hit: CodeHit) -> Iterator[tuple[int, int]]:
                 reached = first + end
                 yield first + start, reached
         return
-    cited = hit.citation
+    cited = hit.passage.citation
     start, end = (cited.line_start, cited.line_end) if isinstance(cited, CodeCitation) else (first, last)
     start, end = max(start, first), min(end, last)
     if hit.found_by == "place" and end - start >= _WHOLE_LINES and hit.lines:

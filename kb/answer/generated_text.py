@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from kb.answer.words import Words, carried, words_of
-from kb.domain.passages import Passage
+from kb.domain.search import Passage
 from kb.language.lists import pattern
 from kb.language.sentences import sentence_ranges
 from kb.records import NamedTuple

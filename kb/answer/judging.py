@@ -25,8 +25,7 @@ from kb.answer.words import (
     says_opposite,
     words_of,
 )
-from kb.domain.passages import Passage, Sentence, TermWeight
-from kb.domain.search import Term
+from kb.domain.search import Passage, Sentence, Term, TermWeight
 from kb.language.lists import english_stopwords, pattern, words
 from kb.language.sentences import sentences
 from kb.records import NamedTuple

@@ -15,7 +15,7 @@ from pathlib import Path
 from kb.answer.generated_text import take_markers, without_thoughts
 from kb.domain.answers import Turn
 from kb.domain.generation import LanguageModel, Message
-from kb.domain.passages import Passage
+from kb.domain.search import Passage
 from kb.domain.text import stored_text
 from kb.errors import PromptTooLong
 from kb.language.sentences import sentences

@@ -17,7 +17,7 @@ from kb.answer.generated_text import show_markers, without_brackets
 from kb.answer.judging import Excerpt
 from kb.domain.answers import Claim
 from kb.domain.citations import Citation, CodeCitation, LineCitation, PageCitation, RegionCitation, cite
-from kb.domain.passages import Passage, Sentence
+from kb.domain.search import Passage, Sentence
 from kb.language.markup import masked
 from kb.language.occurrences import occurs
 from kb.language.pages import joined_lines
@@ -44,8 +44,7 @@ def stands_in(quote: str, source: str) -> bool:
 def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
     """The place of a sentence: its lines, times or regions; the passage's place where it has none of these."""
     cited = passage.citation
-    if passage.spans_json:
-        spans = json.loads(passage.spans_json)
+    if passage.is_cited_by_place and (spans := json.loads(passage.source_spans_json)):
         origin = spans[0]["char_start"]
         own = [
             each

@@ -11,8 +11,7 @@ from typing import Annotated, Literal, Protocol
 from kb.domain.citations import Citation
 from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.on_wire import Wire, on_wire
-from kb.domain.passages import Passage
-from kb.domain.search import SearchHit, SearchMode, SearchResult
+from kb.domain.search import Passage, SearchMode, SearchResult
 from kb.records import NamedTuple
 
 RefusalReason = Literal["score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"]
@@ -190,7 +189,7 @@ class Answer(NamedTuple):
     created_at: str
     index_version: str
     ranking_version: str | None
-    hits: tuple[SearchHit, ...] = ()
+    hits: tuple[Passage, ...] = ()
     packed: tuple[Passage, ...] = ()
     messages: tuple[Message, ...] = ()
     generated_text: str | None = None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import json
+from typing import Any, Literal
 
-from kb.domain.citations import Citation
+from kb.domain.search import Passage
 from kb.records import NamedTuple
 
 FoundBy = Literal["place", "use", "definition", "words"]
@@ -17,27 +18,48 @@ RIVAL_SCORE = 0.05
 """Definitions that gain so nearly what the first one does by being named are named as well as it."""
 
 
-class CodeHit(NamedTuple):
-    """How a hit in source code was found. `share` is the part of the question's words that it has, 0 to 1.
+class Defined(NamedTuple):
+    """A definition that begins in a chunk; lines as in `symbols`."""
 
-    `text` is the chunk verbatim, whole lines from `first_line` on; `lines` are those of a trace or of uses. `spelled`:
-    a definition that is named is spelled as the question spells it; `gained` is what it gains by being named, of its
-    score. `of_asked_kind`: it is asked which test, which migration, and the path is of one, or which function or
+    name: str
+    qualified: str
+    kind: str
+    line_start: int
+    defined_at: int
+    line_end: int
+    signature: str
+    doc: str | None
+
+
+class CodeHit(NamedTuple):
+    """A hit in source code, and how it was found. `share` is the part of the question's words that it has, 0 to 1.
+
+    `defined` is the definition in it that the question means. `lines` are those of a trace or of uses. `spelled`: a
+    named definition is spelled as the question spells it; `gained` is the part of its score that it has for being
+    named. `of_asked_kind`: the question asks which test, which migration, and the path is of one, or which function or
     module.
     """
 
-    chunk_id: str
-    chunk_rowid: int
-    score: float
-    citation: Citation
-    text: str
-    first_line: int
+    passage: Passage
     share: float
-    found_by: FoundBy
+    defined: Defined | None = None
+    found_by: FoundBy = "words"
     lines: tuple[int, ...] = ()
     spelled: bool = False
-    of_asked_kind: bool = False
     gained: float = 0.0
+    of_asked_kind: bool = False
+
+    @property
+    def span(self) -> dict[str, Any]:
+        """The lines of the chunk, as they are stored: a chunk of source code has one span."""
+        span: dict[str, Any] = json.loads(self.passage.source_spans_json)[0]
+        return span
+
+    @property
+    def first_line(self) -> int:
+        """The line of the file that the passage's text begins on."""
+        line: int = self.span["line_start"]
+        return line
 
     @property
     def in_other_case(self) -> bool:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, Protocol
 
-from kb.domain.citations import Citation, CodeCitation
+from kb.domain.citations import Citation, CodeCitation, RegionCitation, TimeCitation, cite
 from kb.domain.filters import SearchFilters
 from kb.domain.on_wire import Wire, on_wire
+from kb.domain.symbols import Repository
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
-    from kb.domain.candidates import Candidate
     from kb.domain.code_hits import CodeFound
-    from kb.domain.results.search_page import SearchPage
-    from kb.domain.results.search_trace import SearchTrace
-    from kb.domain.symbols import Repository
+    from kb.domain.results.searching import SearchPage, SearchTrace
 
 SearchMode = Literal["lexical", "vector", "hybrid"]
 MODES: dict[SearchMode, str] = {"hybrid": "words + meaning", "lexical": "words", "vector": "meaning"}
@@ -117,11 +117,12 @@ class QueryVectors(NamedTuple):
 
 @on_wire(
     "search_hit.v1",
+    title="SearchHitV1",
     fields="""rank score score_kind chunk_id doc_id doc_path title heading_path section_label snippet snippet_full_text
         snippet_matches citation retrieval index_version embedding_model chunker_version signature? code_lang?
         repo=repository.name git_branch=repository.branch git_commit=repository.commit git_dirty=repository.is_dirty""",
 )
-class SearchHit(NamedTuple):
+class Passage(NamedTuple):
     """One passage found. `score` ranks; it is not a confidence. `score_kind` says which score.
 
     `snippet_matches` are the parts of the snippet that match, each as its first character and the one behind its last;
@@ -130,33 +131,125 @@ class SearchHit(NamedTuple):
     unknown.
     """
 
-    rank: int
-    score: float
-    score_kind: Annotated[
-        ScoreKind, Wire(type=Literal["rrf", "bm25", "cosine", "linear", "late", "reading", "cross_encoder", "code"])
-    ]
+    # A row of a statement that searches (`sql/retrieve/search_*.sql`); the columns have the names of the fields. One
+    # with a default is not in every statement, or is set later, for hits. `text` is the chunk, verbatim. The scores are
+    # those of RetrievalDetail. `is_favoured`: the question speaks of the days of its document. `cited` is the part of
+    # the chunk that is cited; None: the whole chunk. `defines_json`, `uses_json` and `by_owner` are columns of
+    # `search_code.sql`, which explains them. `number` is the n of a marker `[n]` in an answer, from 1.
     chunk_id: str
     doc_id: str
-    doc_path: str
+    workspace_path: str
     source_path: str
     title: str
-    heading_path: tuple[str, ...]
+    heading_path_json: str
     section_label: str | None
-    snippet: str
-    snippet_full_text: bool
-    snippet_matches: tuple[tuple[int, int], ...]
-    citation: Citation
-    retrieval: RetrievalDetail
-    index_version: str
-    embedding_model: str | None
+    text: str
+    source_spans_json: str
     chunker_version: str
+    rank: int = 0
+    chunk_rowid: int = 0
+    lang: str = ""
+    score: float = 0.0
+    score_kind: Annotated[
+        ScoreKind, Wire(type=Literal["rrf", "bm25", "cosine", "linear", "late", "reading", "cross_encoder", "code"])
+    ] = "bm25"
+    method: SearchMode = "lexical"
+    lexical_score: float | None = None
+    lexical_rank: int | None = None
+    lexical_share: float | None = None
+    vector_score: float | None = None
+    vector_rank: int | None = None
+    late_score: float | None = None
+    fusion_score: float | None = None
+    is_own: int = True
+    is_favoured: int = False
+    repository_json: str | None = None
+    defines_json: str = "[]"
+    uses_json: str | None = None
+    by_owner: int | None = None
     signature: str | None = None
-    repository: Repository | None = None
+    snippet: str = ""
+    snippet_full_text: bool = False
+    snippet_matches: tuple[tuple[int, int], ...] = ()
+    cited: Citation | None = None
+    index_version: str = ""
+    embedding_model: str | None = None
+    number: int = 0
+
+    @property
+    def doc_path(self) -> str:
+        """The path of its document below the workspace root."""
+        return self.workspace_path
+
+    @property
+    def heading_path(self) -> tuple[str, ...]:
+        """The headings above it, outermost first."""
+        return tuple(json.loads(self.heading_path_json))
+
+    @property
+    def citation(self) -> Citation:
+        """The place it is cited by. Of a whole chunk of lines, the first character of `text` is on its first line."""
+        return self.cited or cite(self.workspace_path, json.loads(self.source_spans_json), self.section_label)
+
+    @property
+    def is_cited_by_place(self) -> bool:
+        """Whether it is cited by times of a recording or regions of an image, which parts of its text have."""
+        return isinstance(self.citation, (TimeCitation, RegionCitation))
 
     @property
     def code_lang(self) -> str | None:
         """The language of source code."""
-        return self.citation.lang if isinstance(self.citation, CodeCitation) else None
+        citation = self.citation
+        return citation.lang if isinstance(citation, CodeCitation) else None
+
+    @property
+    def repository(self) -> Repository | None:
+        """The git repository of source code."""
+        return None if self.repository_json is None else Repository(*json.loads(self.repository_json))
+
+    @property
+    def commit(self) -> str | None:
+        """The commit that its repository was at."""
+        return self.repository.commit if self.repository else None
+
+    @property
+    def retrieval(self) -> RetrievalDetail:
+        """Its scores and ranks."""
+        return RetrievalDetail(*(getattr(self, name) for name in RetrievalDetail._fields))
+
+
+class Sentence(NamedTuple):
+    """A sentence of a passage, verbatim: the characters `start`..`end` (exclusive) of the passage's text."""
+
+    passage: int
+    start: int
+    end: int
+    text: str
+
+
+class TermWeight(NamedTuple):
+    """A question's term, as it was searched, and its inverse document frequency (≥ 0) in the index."""
+
+    term: str
+    idf: float
+
+
+class PairScorer(Protocol):
+    """A cross-encoder: reads a question and a passage together. Loading one may take seconds."""
+
+    @property
+    def label(self) -> str:
+        """The name of the scores on the wire: who runs the model, its name and its version."""
+
+    def score(self, question: str, passages: Sequence[str]) -> list[float]:
+        """One logit a passage, higher where it answers better; comparable within one question."""
+
+
+class PairOrder(NamedTuple):
+    """`scorer` reorders the first `passages` hits."""
+
+    scorer: PairScorer
+    passages: int
 
 
 class Term(NamedTuple):
@@ -216,32 +309,31 @@ class SearchResult(NamedTuple):
     were searched for in place of the question's own; `read_as` is the question with them, and without
     what names `days`; `searched` are its terms, as they were searched. `ordered_before` are the hits in the order
     before a cross-encoder reordered them; none where none did. `among_notes` are the hits among all that is
-    no source code, where some of that came among them; `among_code` are those in that, and `code` is why.
+    no source code, where some of that came among them; `code` are the hits in source code.
     """
 
     query: SearchQuery
     terms: tuple[str, ...]
-    hits: tuple[SearchHit, ...]
+    hits: tuple[Passage, ...]
     index_version: str
     note: str | None = None
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[Passage, ...] = ()
     ranking_version: str = ""
     substitutions: tuple[Substitution, ...] = ()
     read_as: str = ""
     days: DaysAsked | None = None
     searched: tuple[Term, ...] = ()
-    ordered_before: tuple[SearchHit, ...] = ()
-    among_notes: tuple[SearchHit, ...] | None = None
-    among_code: tuple[SearchHit, ...] = ()
+    ordered_before: tuple[Passage, ...] = ()
+    among_notes: tuple[Passage, ...] | None = None
     code: CodeFound | None = None
 
     @property
-    def note_hits(self) -> tuple[SearchHit, ...]:
+    def note_hits(self) -> tuple[Passage, ...]:
         """The hits among all that is no source code, as many as were asked for."""
         return self.hits if self.among_notes is None else self.among_notes
 
     @property
-    def judged_hits(self) -> tuple[SearchHit, ...]:
+    def judged_hits(self) -> tuple[Passage, ...]:
         """The hits in the order that evidence is computed from, whatever order they are shown in."""
         return self.ordered_before or self.note_hits
 

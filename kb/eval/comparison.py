@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kb.domain.results.comparison import Comparison, MeasuredRun, MetricChange, MovedQuestion
-from kb.domain.results.measured import Metric, RunRow
+from kb.domain.results.evaluation import Comparison, EvalRun, MeasuredRun, Metric, MetricChange, MovedQuestion
 from kb.records import NamedTuple
 
 METRICS = (
@@ -123,7 +122,7 @@ def _metric_changes(
     return changes
 
 
-def _obstacles(before: RunRow, after: RunRow) -> list[str]:
+def _obstacles(before: EvalRun, after: EvalRun) -> list[str]:
     found = [
         f"run {run.name or run.run_id[:8]} is not whole: {run.answered} of {run.questions} questions"
         for run in (before, after)
@@ -138,7 +137,7 @@ def _obstacles(before: RunRow, after: RunRow) -> list[str]:
     return found
 
 
-def _differences(before: RunRow, after: RunRow) -> list[str]:
+def _differences(before: EvalRun, after: EvalRun) -> list[str]:
     """The settings and versions that differ, as `key: old → new`."""
     old = {"mode": before.mode, **json.loads(before.config_snapshot_json), **json.loads(before.versions_json)}
     new = {"mode": after.mode, **json.loads(after.config_snapshot_json), **json.loads(after.versions_json)}

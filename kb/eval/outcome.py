@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kb.domain.answers import Answer
-from kb.domain.search import SearchHit
+from kb.domain.search import Passage
 from kb.eval.golden import Expectation, GoldenSet, Problem, Question, invalid
 from kb.language.occurrences import occurrences, occurs
 from kb.store import queries
@@ -92,7 +92,7 @@ def _covered(
 
 
 def graded(
-    expected: Expected, hits: Sequence[SearchHit], holds: Callable[[SearchHit], bool | None]
+    expected: Expected, hits: Sequence[Passage], holds: Callable[[Passage], bool | None]
 ) -> Iterator[dict[str, Any]]:
     """The hits of a question, with the grades of their passages and documents.
 
@@ -109,8 +109,8 @@ def graded(
             "path": hit.doc_path,
             "chunk_id": hit.chunk_id,
             "score": round(hit.score, 6),
-            "lexical_rank": hit.retrieval.lexical_rank,
-            "vector_rank": hit.retrieval.vector_rank,
+            "lexical_rank": hit.lexical_rank,
+            "vector_rank": hit.vector_rank,
             "grade": expected.passages.get(hit.chunk_id, 0),
             "doc_rank": len(documents) if is_first else None,
             "doc_grade": expected.documents.get(hit.doc_path, 0),

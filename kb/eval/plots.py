@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
-from kb.domain.results.comparison import MetricChange
+from kb.domain.results.evaluation import MetricChange
 
 _CURVE_POINTS = 240
 

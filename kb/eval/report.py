@@ -10,8 +10,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from kb.domain.results.comparison import PRIMARY, Answered, Comparison, MeasuredRun, MetricChange, MovedQuestion
-from kb.domain.results.measured import GroupMetrics, QueryMetrics, RunRow
+from kb.domain.results.evaluation import (
+    PRIMARY,
+    Answered,
+    Comparison,
+    EvalRun,
+    GroupMetrics,
+    MeasuredRun,
+    MetricChange,
+    MovedQuestion,
+    QueryMetrics,
+)
 from kb.errors import StoreReadOnly
 from kb.eval import plots
 from kb.eval.comparison import LEVEL, METRICS, p_text
@@ -19,13 +28,11 @@ from kb.private import make_private_folder
 from kb.store import queries
 
 
-def write_run_files(
-    folder: Path, run: RunRow, groups: Sequence[GroupMetrics], results: Iterable[queries.ResultRow]
-) -> None:
+def write_run_files(folder: Path, run: EvalRun, results: Iterable[queries.ResultRow]) -> None:
     """Writes both files of a run. Raises: StoreReadOnly."""
     try:
         make_private_folder(folder)
-        (folder / "report.md").write_text(report_page(run, groups), encoding="utf-8")
+        (folder / "report.md").write_text(report_page(run), encoding="utf-8")
         with (folder / "per_query.jsonl").open("w", encoding="utf-8") as file:
             for result in results:
                 line = {"query_id": result.query_id, **json.loads(result.result_json)}
@@ -34,10 +41,10 @@ def write_run_files(
         raise StoreReadOnly(f"{folder} cannot be written: {error.strerror}", "set storage.runs_dir") from error
 
 
-def report_page(run: RunRow, groups: Sequence[GroupMetrics]) -> str:
+def report_page(run: EvalRun) -> str:
     """The run's mean metrics as Markdown, of all questions and of each group."""
     head = f"# {run.name or run.run_id[:8]}: {run.suite}\n\n{run.mode}, k = {run.k}, {run.created_at}\n\n"
-    return head + markdown_table(groups) + f"\n\n```json\n{run.versions_json}\n{run.config_snapshot_json}\n```\n"
+    return head + markdown_table(run.groups) + f"\n\n```json\n{run.versions_json}\n{run.config_snapshot_json}\n```\n"
 
 
 def markdown_table(groups: Sequence[GroupMetrics]) -> str:
@@ -160,11 +167,11 @@ def _ranks(comparison: Comparison) -> str:
 
 
 def _bars(comparison: Comparison) -> str:
-    old = {(group.grouping, group.label): group.ndcg_at_10 for group in comparison.before.groups}
+    old = {(group.grouping, group.label): group.ndcg_at_10 for group in comparison.before.run.groups}
     return plots.grouped_bars(
         [
             (group.label or "all questions", before, group.ndcg_at_10)
-            for group in sorted(comparison.after.groups, key=lambda group: _GROUPINGS.index(group.grouping))
+            for group in sorted(comparison.after.run.groups, key=lambda group: _GROUPINGS.index(group.grouping))
             if group.ndcg_at_10 is not None and (before := old.get((group.grouping, group.label))) is not None
         ]
     )
@@ -223,7 +230,7 @@ def _provenance(comparison: Comparison) -> str:
         f"<td>{escape(run.created_at[:19])} UTC</td></tr>"
         for side, measured in (("before", comparison.before), ("after", comparison.after))
         for run in (measured.run,)
-        for group in measured.groups
+        for group in measured.run.groups
         if group.grouping == "all"
     )
     heads = "".join(f"<th>{head}</th>" for head in ("", "name", "run", "mode", "p50 ms", "p95 ms", "when"))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from kb.domain.citations import CodeCitation
-from kb.domain.passages import Passage, Sentence
+from kb.domain.search import Passage, Sentence
 from kb.domain.text import Range
 from kb.language.lists import words
 from kb.language.markup import masked

@@ -24,7 +24,7 @@ from anyio import CapacityLimiter, to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from kb.domain.results.disclosure import Disclosure
+from kb.domain.results.answers import Disclosure
 from kb.domain.results.fetched import Picture
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import KbError

@@ -15,9 +15,9 @@ from urllib.parse import quote
 from kb.domain.answers import Answer
 from kb.domain.citations import cited_lines
 from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Neighbour, Picture, Pictures
-from kb.domain.results.listing import BaseStatus, Listing
-from kb.domain.results.search_page import SearchPage
-from kb.domain.search import SearchHit
+from kb.domain.results.inspection import BaseStatus, Listing
+from kb.domain.results.searching import SearchPage
+from kb.domain.search import Passage
 from kb.errors import KbError
 from kb.wire.agents import TakenIn
 
@@ -123,7 +123,7 @@ def search_text(page: SearchPage) -> str:
     return "\n".join(parts)
 
 
-def _hit_text(number: int, hit: SearchHit, date: str, fence: Fence) -> str:
+def _hit_text(number: int, hit: Passage, date: str, fence: Fence) -> str:
     head = f"{number}. {visible_line(hit.citation.to_uri())} ({date[:10]}, {hit.score_kind} {hit.score:.2f})"
     over = [visible_line(each) for each in (hit.heading_path or (hit.title,))]
     if hit.heading_path and hit.title not in hit.heading_path:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from kb.domain.filters import named_filters
 from kb.domain.results.fetched import Picture, Pictures
-from kb.domain.results.listing import ListedKind
+from kb.domain.results.inspection import ListedKind
 from kb.domain.run_handle import RunHandle
 from kb.errors import UsageError
 from kb.mcp.text import (

@@ -11,15 +11,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
 
 from kb.domain.citations import Citation, CodeCitation
-from kb.domain.code_hits import CodeFound, CodeHit, FoundBy
-from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery, SearchResult
-from kb.domain.symbols import Repository
+from kb.domain.code_hits import CodeFound, CodeHit, Defined, FoundBy
+from kb.domain.search import Passage, SearchQuery, SearchResult
 from kb.language.lists import english_stopwords, pattern, table
 from kb.language.names import dotted, parts_of, singular, squashed
-from kb.records import NamedTuple
 from kb.retrieve.code_question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, names_tests, read_code_question
 from kb.retrieve.filters import passing
 from kb.retrieve.index import Index
@@ -48,30 +45,6 @@ def weight(feature: str) -> float:
     return float(_counting().get(feature, 0))
 
 
-class Defined(NamedTuple):
-    """A definition that begins in a chunk; lines as in `symbols`."""
-
-    name: str
-    qualified: str
-    kind: str
-    line_start: int
-    defined_at: int
-    line_end: int
-    signature: str
-    doc: str | None
-
-
-class _Scored(NamedTuple):
-    row: queries.CodeRow
-    score: float
-    share: float
-    defined: Defined | None
-    found_by: FoundBy = "words"
-    lines: tuple[int, ...] = ()
-    spelled: bool = False
-    gained: float = 0.0
-
-
 def search_source_code(
     index: Index,
     query: SearchQuery,
@@ -79,10 +52,8 @@ def search_source_code(
     *,
     snippet_chars: int,
     index_version: str,
-) -> tuple[tuple[SearchHit, ...], CodeFound]:
-    """The best hits among source code, at most `query.k`, and what each was found by.
-
-    `terms` are those of the question among notes.
+) -> CodeFound:
+    """The best hits among source code, at most `query.k`. `terms` are those of the question among notes.
 
     A score is the share of the question's words that a chunk has, 0 to 1, and what the weights add.
 
@@ -113,22 +84,35 @@ def search_source_code(
     scored.sort(key=_order)
     best = _once(_worded(scored, query.text))[: query.k]
     shown = (*question.terms, *among.shown)
-    hits = tuple(_hit(each, rank, shown, snippet_chars, index_version) for rank, each in enumerate(best, 1))
-    found = tuple(_found_by(each, hit, question) for each, hit in zip(best, hits, strict=True))
-    wants_uses = bool(question.used)
-    words = question.words_beside, question.searched_share, question.is_how_to
-    return hits, CodeFound(found, question.tokens, question.is_of_code, wants_uses, *words)
+    return CodeFound(
+        hits=tuple(
+            each._replace(
+                passage=_shown(each, shown, snippet_chars)._replace(
+                    rank=rank, lexical_rank=rank, index_version=index_version
+                ),
+                of_asked_kind=question.asked_kind == ANY_KIND
+                or _is_called(each.passage.workspace_path, question.asked_kind),
+            )
+            for rank, each in enumerate(best, 1)
+        ),
+        tokens=question.tokens,
+        is_of_code=question.is_of_code,
+        wants_uses=bool(question.used),
+        words_beside=question.words_beside,
+        searched_share=question.searched_share,
+        is_how_to=question.is_how_to,
+    )
 
 
-def _order(each: _Scored) -> tuple[float, str, int, str]:
-    return -each.score, each.row.workspace_path, _span(each.row)["line_start"], each.row.chunk_id
+def _order(each: CodeHit) -> tuple[float, str, int, str]:
+    return -each.passage.score, each.passage.workspace_path, each.first_line, each.passage.chunk_id
 
 
-def _worded(scored: Sequence[_Scored], text: str) -> list[_Scored]:
-    """The same, the first of them found by words in the order of how far they also word it as the question does."""
+def _worded(scored: Sequence[CodeHit], text: str) -> list[CodeHit]:
+    """The hits, where those by words among the first of them gain for the question's pairs of words, in order."""
     asked = word_pairs(text)
     looked_at = [
-        each._replace(score=each.score + weight("worded") * share_of_pairs(asked, each.row.text))
+        each._replace(passage=_gaining(each.passage, weight("worded") * share_of_pairs(asked, each.passage.text)))
         if each.found_by == "words"
         else each
         for each in scored[:_LOOKED_AT]
@@ -136,33 +120,20 @@ def _worded(scored: Sequence[_Scored], text: str) -> list[_Scored]:
     return [*sorted(looked_at, key=_order), *scored[_LOOKED_AT:]]
 
 
-def _found_by(each: _Scored, hit: SearchHit, question: CodeQuestion) -> CodeHit:
-    return CodeHit(
-        chunk_id=hit.chunk_id,
-        chunk_rowid=each.row.chunk_rowid,
-        score=hit.score,
-        citation=hit.citation,
-        text=each.row.text,
-        first_line=_span(each.row)["line_start"],
-        share=each.share,
-        found_by=each.found_by,
-        lines=each.lines,
-        spelled=each.spelled,
-        gained=each.gained,
-        of_asked_kind=question.asked_kind == ANY_KIND or _is_called(each.row.workspace_path, question.asked_kind),
-    )
+def _gaining(passage: Passage, score: float) -> Passage:
+    return passage._replace(score=passage.score + score)
 
 
-def _once(scored: Sequence[_Scored]) -> list[_Scored]:
+def _once(scored: Sequence[CodeHit]) -> list[CodeHit]:
     """The chunks in their order, without later parts of a definition that is cited whole before them."""
-    kept: list[_Scored] = []
+    kept: list[CodeHit] = []
     whole: set[tuple[str, str]] = set()
     for each in scored:
-        key = (each.row.doc_id, _span(each.row).get("symbol") or "")
+        key = (each.passage.doc_id, each.span.get("symbol") or "")
         if key in whole and each.defined is None:
             continue
         if each.found_by != "words" and each.defined is not None:
-            whole.add((each.row.doc_id, each.defined.qualified))
+            whole.add((each.passage.doc_id, each.defined.qualified))
         kept.append(each)
     return kept
 
@@ -175,9 +146,9 @@ def _bm25_max(index: Index, tokens: Sequence[str]) -> float:
     return 2.2 * sum(max(1e-6, math.log(each)) for each in odds)
 
 
-def _scored(row: queries.CodeRow, question: CodeQuestion, most: float) -> _Scored:
+def _scored(row: Passage, question: CodeQuestion, most: float) -> CodeHit:
     defines = [Defined(*each) for each in json.loads(row.defines_json)]
-    share = min(1.0, row.lexical_score / most) if most else 0.0
+    share = min(1.0, (row.lexical_score or 0.0) / most) if most else 0.0
     best, bonus = None, 0.0
     for each in defines:
         gained = _gained(each, row.workspace_path, question)
@@ -194,18 +165,19 @@ def _scored(row: queries.CodeRow, question: CodeQuestion, most: float) -> _Score
         score += weight("place") - question.places.index(place) / 100
         around = [each for each in defines if each.line_start <= place.line <= each.line_end]
         inmost = min(around, key=lambda each: each.line_end - each.line_start, default=None)
-        return _Scored(row, score, share, inmost, "place", (place.line,))
+        return CodeHit(row._replace(score=score), share, inmost, "place", (place.line,))
     spelled = best is not None and best.name in question.spelled
-    return _Scored(row, score, share, best, "words" if best is None else "definition", (), spelled, bonus)
+    found_by: FoundBy = "words" if best is None else "definition"
+    return CodeHit(row._replace(score=score), share, best, found_by, (), spelled, bonus)
 
 
-def _used(row: queries.CodeRow, question: CodeQuestion) -> _Scored:
+def _used(row: Passage, question: CodeQuestion) -> CodeHit:
     lines = tuple(sorted(json.loads(row.uses_json or "[]")))
     score = weight("uses") + min(len(lines), 9) / 100 + _of_file(row, question)
-    return _Scored(row, score, 1.0, None, "use", lines)
+    return CodeHit(row._replace(score=score), 1.0, None, "use", lines)
 
 
-def _of_file(row: queries.CodeRow, question: CodeQuestion) -> float:
+def _of_file(row: Passage, question: CodeQuestion) -> float:
     if names_tests(row.workspace_path) and not question.wants_tests:
         return weight("in_tests")
     return weight("asked_kind") if _is_called(row.workspace_path, question.asked_kind) else 0.0
@@ -214,12 +186,6 @@ def _of_file(row: queries.CodeRow, question: CodeQuestion) -> float:
 def _is_called(path: str, kind: str | None) -> bool:
     """Whether a folder or the file is called what the question asks which of: `tests/`, `migrations/`."""
     return kind is not None and kind in map(singular, parts_of(path))
-
-
-def _span(row: queries.CodeRow) -> dict[str, Any]:
-    """Where the chunk stands: a chunk of source code has one span."""
-    span: dict[str, Any] = json.loads(row.source_spans_json)[0]
-    return span
 
 
 def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
@@ -239,11 +205,11 @@ def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
     return gained if question.words_beside <= FEW_WORDS else gained * weight("among_words")
 
 
-def _place_in(row: queries.CodeRow, places: Sequence[Place]) -> Place | None:
+def _place_in(row: Passage, places: Sequence[Place]) -> Place | None:
     """The place of a stack trace that the chunk holds: the end of one path is the other, whole names."""
     if not places:
         return None
-    span = _span(row)
+    span = json.loads(row.source_spans_json)[0]
     for place in places:
         ours, theirs = "/" + row.workspace_path, "/" + place.path.lstrip("./")
         if (ours.endswith(theirs) or theirs.endswith(ours)) and span["line_start"] <= place.line <= span["line_end"]:
@@ -251,42 +217,28 @@ def _place_in(row: queries.CodeRow, places: Sequence[Place]) -> Place | None:
     return None
 
 
-def _hit(each: _Scored, rank: int, terms: Sequence[str], snippet_chars: int, index_version: str) -> SearchHit:
-    row = each.row
-    snippet = code_snippet(row.text, terms, snippet_chars)
-    shown = each.defined
+def _shown(hit: CodeHit, terms: Sequence[str], snippet_chars: int) -> Passage:
+    """The passage of a hit with its snippet, its citation and the signature of what it defines."""
+    snippet = code_snippet(hit.passage.text, terms, snippet_chars)
+    shown = hit.defined
     if shown is None:
-        own = _span(row).get("symbol")
-        shown = next((one for one in map(Defined._make, json.loads(row.defines_json)) if one.qualified == own), None)
-    return SearchHit(
-        rank=rank,
-        score=round(each.score, 6),
+        own, defines = hit.span.get("symbol"), map(Defined._make, json.loads(hit.passage.defines_json))
+        shown = next((each for each in defines if each.qualified == own), None)
+    return hit.passage._replace(
+        score=round(hit.passage.score, 6),
         score_kind="code",
-        chunk_id=row.chunk_id,
-        doc_id=row.doc_id,
-        doc_path=row.workspace_path,
-        source_path=row.source_path,
-        title=row.title,
-        heading_path=tuple(json.loads(row.heading_path_json)),
-        section_label=row.section_label,
         snippet=snippet.text,
         snippet_full_text=snippet.full_text,
         snippet_matches=snippet.matches,
-        citation=_citation(each),
-        retrieval=RetrievalDetail("lexical", row.lexical_score, rank),
-        index_version=index_version,
-        embedding_model=None,
-        chunker_version=row.chunker_version,
+        cited=_citation(hit),
         signature=shown.signature if shown else None,
-        repository=None if row.repository_json is None else Repository(*json.loads(row.repository_json)),
     )
 
 
-def _citation(each: _Scored) -> Citation:
+def _citation(hit: CodeHit) -> Citation:
     """The whole definition where the question names it, else the chunk; of a type its head."""
-    span = _span(each.row)
-    named = each.defined
-    path, lang = each.row.workspace_path, span.get("lang")
+    span, named = hit.span, hit.defined
+    path, lang = hit.passage.workspace_path, span.get("lang")
     if named is not None and (named.kind not in _CONTAINERS or named.line_end <= span["line_end"]):
         return CodeCitation(path, named.line_start, named.line_end, named.qualified, named.kind, lang)
     symbol, kind = span.get("symbol"), span.get("symbol_kind")
@@ -301,18 +253,17 @@ def with_code(index: Index, query: SearchQuery, result: SearchResult, *, snippet
 
     Raises: UsageError for a filter that cannot be.
     """
-    code, found = search_source_code(
+    found = search_source_code(
         index, query, result.terms, snippet_chars=snippet_chars, index_version=result.index_version
     )
-    if not code:
+    if not found.hits:
         return result
     most = index.bm25_max(result.searched)
     notes = _explaining_first(index.db, result.hits, query.text)
-    hits = merged(notes, [_share(hit, most) for hit in notes], code, found)
+    hits = merged(notes, [_share(hit, most) for hit in notes], found)
     return result._replace(
         hits=tuple(hit._replace(rank=rank) for rank, hit in enumerate(hits[: query.k], 1)),
         among_notes=result.hits,
-        among_code=code,
         code=found,
         ranking_version="/".join(
             [
@@ -325,7 +276,7 @@ def with_code(index: Index, query: SearchQuery, result: SearchResult, *, snippet
     )
 
 
-def _explaining_first(db: Connection, hits: Sequence[SearchHit], text: str) -> list[SearchHit]:
+def _explaining_first(db: Connection, hits: Sequence[Passage], text: str) -> list[Passage]:
     """The notes in the order of their scores, with the words of those that explain little counted less.
 
     Where there is code, pages that say they were generated list it again (options, statements, tools), and a changelog
@@ -340,18 +291,16 @@ def _explaining_first(db: Connection, hits: Sequence[SearchHit], text: str) -> l
     return sorted(hits, key=lambda hit: (1 - counted.get(hit.doc_id, 1.0)) * _of_words(hit) - hit.score)
 
 
-def _of_words(hit: SearchHit) -> float:
+def _of_words(hit: Passage) -> float:
     """What of a score a hit's words give: of a sum of both all but what its meaning gives, else all."""
     if hit.score_kind not in ("late", "linear"):
         return hit.score
-    meaning = hit.retrieval.late_score or hit.retrieval.vector_score or 0.0
+    meaning = hit.late_score or hit.vector_score or 0.0
     return hit.score - meaning
 
 
-def merged(
-    notes: Sequence[SearchHit], shares: Sequence[float], code: Sequence[SearchHit], found: CodeFound
-) -> list[SearchHit]:
-    """Both in one order; `shares` are how much of the question's words each note has, 0 to 1.
+def merged(notes: Sequence[Passage], shares: Sequence[float], found: CodeFound) -> list[Passage]:
+    """Notes and code in one order; `shares` are how much of the question's words each note has, 0 to 1.
 
     Code is searched by `found.searched_share` of those words. What is not named in it comes before a note where its
     share of all of them is larger by a margin: comments must not drown notes. The margin is wider where it is asked
@@ -359,27 +308,27 @@ def merged(
     such a question names comes first all the same, unless a note that is no README has more of its words. A note in
     another language than the question's cannot have its words, and counts as if it had some.
     """
-    order: list[SearchHit] = []
+    order: list[Passage] = []
     at = 0
     margin = weight("margin") + (weight("how_to") if found.is_how_to else 0.0)
-    for hit, of_code in zip(code, found.hits, strict=True):
+    for of_code in found.hits:
         own = of_code.share * found.searched_share - (0.0 if of_code.of_asked_kind or of_code.is_named else margin)
         while at < len(notes) and (
             not of_code.is_named or (found.is_how_to and not _README(notes[at].doc_path.rpartition("/")[2]))
         ):
-            least = 0.0 if notes[at].retrieval.is_own else weight("other_language")
+            least = 0.0 if notes[at].is_own else weight("other_language")
             if own >= max(least, *shares[at:]):
                 break
             order.append(notes[at])
             at += 1
-        order.append(hit)
+        order.append(of_code.passage)
     return [*order, *notes[at:]]
 
 
-def _share(hit: SearchHit, most: float | None) -> float:
-    if hit.retrieval.lexical_share is not None:
-        return hit.retrieval.lexical_share
-    return (hit.retrieval.lexical_score or 0.0) / most if most else 0.0
+def _share(hit: Passage, most: float | None) -> float:
+    if hit.lexical_share is not None:
+        return hit.lexical_share
+    return (hit.lexical_score or 0.0) / most if most else 0.0
 
 
 _ENGLISH_OR_OTHER = re.compile(r"[A-Za-z]+|[^\W\d_A-Za-z]+")

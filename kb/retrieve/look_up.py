@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from kb.domain.search import SearchHit, SearchQuery, SearchResult, Substitution, Term
+from kb.domain.search import Passage, SearchQuery, SearchResult, Substitution, Term
 from kb.language.lists import is_stopword, words
 from kb.language.words import bare_word
 from kb.records import NamedTuple
@@ -106,11 +106,11 @@ def held_first(result: SearchResult, query: SearchQuery, held: Sequence[queries.
     named = (
         [] if result.code is None else [each for each in result.code.hits if each.is_named and not each.in_other_case]
     )
-    grades |= dict.fromkeys((each.chunk_id for each in named), max(grades.values()))
+    grades |= dict.fromkeys((each.passage.chunk_id for each in named), max(grades.values()))
 
-    def ordered(hits: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
+    def ordered(hits: Sequence[Passage]) -> tuple[Passage, ...]:
         order = sorted(hits, key=lambda hit: -grades.get(hit.chunk_id, 0))
-        others = (hit for hit in hits[:_SHOWN] if not hit.retrieval.is_own and hit.chunk_id not in grades)
+        others = (hit for hit in hits[:_SHOWN] if not hit.is_own and hit.chunk_id not in grades)
         across = list(islice(others, _ACROSS))
         if query.k >= _SHOWN and any(hit in across for hit in order[_SHOWN:]):
             rest = [hit for hit in order if hit not in across]

@@ -12,14 +12,12 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-from kb.domain.candidates import Candidate
 from kb.domain.citations import cite
 from kb.domain.search import (
     FusionRule,
+    Passage,
     QueryVectors,
-    RetrievalDetail,
     ScoreKind,
-    SearchHit,
     SearchMode,
     SearchQuery,
     SearchResult,
@@ -37,7 +35,7 @@ from kb.store.connection import Connection, expression_errors
 from kb.store.sqlfile import statement_label
 
 if TYPE_CHECKING:
-    from kb.domain.candidates import PairOrder, PairScorer
+    from kb.domain.search import PairOrder, PairScorer
 
 # Candidates are ordered by score alone before ties are broken by chunk id; more of them than hits keeps ties whole.
 MIN_DEPTH = 50
@@ -75,15 +73,6 @@ class HybridParams(LexicalParams):
     rrf_k: int
 
 
-class Shown(TypedDict):
-    """What every hit is made with, whichever channel found it."""
-
-    terms: tuple[str, ...]
-    snippet_chars: int
-    index_version: str
-    embedding_model: str | None
-
-
 def search_lexical(
     index: Index, query: SearchQuery, read: QueryTerms, *, snippet_chars: int, index_version: str
 ) -> SearchResult:
@@ -98,22 +87,19 @@ def search_lexical(
     with expression_errors() if read.raw else nullcontext():
         parts = None if read.favoured else parted(index, read)
         found = best_by_words(index.db, lexical_params(index.db, query, read), parts)
-    shown: Shown = {
-        "terms": (*read.terms, *among.shown),
-        "snippet_chars": snippet_chars,
-        "index_version": index_version,
-        "embedding_model": None,
-    }
+    terms = (*read.terms, *among.shown)
     hits = tuple(
         # What is found whatever its words scores less than nothing, in the order of the files.
-        hit_of(row, RetrievalDetail("lexical", score, row.rank), score, "bm25", shown)
+        shown_hit(row, terms, snippet_chars)._replace(
+            score=score, lexical_score=score, lexical_rank=row.rank, index_version=index_version
+        )
         for row in found
-        for score in [max(0.0, row.lexical_score)]
+        for score in [max(0.0, row.lexical_score or 0.0)]
     )
     return result_of(query, read, hits, index_version, ranking_version=ranking)
 
 
-def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -> list[queries.LexicalRow]:
+def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -> list[Passage]:
     """The best passages for an expression; where it comes in parts, those with a rare word, if no other can be one.
 
     A passage that has common words only scores at most `parts.common_max`. Where hits come to less, or are too few, the
@@ -124,7 +110,7 @@ def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -
     of_parts = params.copy()
     of_parts["match_expr"] = parts.rare_expr
     found = queries.search_lexical(db, **of_parts, both_expr=parts.both_expr)
-    if len(found) >= params["k"] and found[params["k"] - 1].lexical_score > parts.common_max:
+    if len(found) >= params["k"] and (found[params["k"] - 1].lexical_score or 0.0) > parts.common_max:
         return found
     of_parts["match_expr"] = parts.whole_expr
     return queries.search_lexical(db, **of_parts, both_expr=None)
@@ -176,17 +162,20 @@ def search_hybrid(
     kind: ScoreKind = "cosine" if query.mode == "vector" else rule.hybrid_fusion
     if kind == "linear" and any(each.late_score is not None for each in candidates):
         kind = "late"
-    shown: Shown = {
-        "terms": (*read.terms, *passing(index.db, query.filters).shown),
-        "snippet_chars": snippet_chars,
-        "index_version": index_version,
-        "embedding_model": embedding_model,
-    }
+    terms = (*read.terms, *passing(index.db, query.filters).shown)
     held = {each.chunk_id for each in held_among_notes(read, query.k)}
     most = query.k if pairs is None else max(query.k, pairs.passages)
     first = [each for each in candidates if each.rank <= most or each.chunk_id in held]
     hits = tuple(
-        hit_of(each._replace(rank=rank), _detail(each, query), each.score, kind, shown)
+        shown_hit(each, terms, snippet_chars)._replace(
+            rank=rank,
+            score_kind=kind,
+            method=query.mode,
+            fusion_score=each.score,
+            is_own=bool(each.is_own),
+            index_version=index_version,
+            embedding_model=embedding_model,
+        )
         for rank, each in enumerate(first, 1)
     )
     ranking = hybrid_ranking(index, query.mode, rule, pairs)
@@ -225,11 +214,11 @@ def hybrid_params(
 def result_of(
     query: SearchQuery,
     read: QueryTerms,
-    hits: tuple[SearchHit, ...],
+    hits: tuple[Passage, ...],
     index_version: str,
     *,
     ranking_version: str,
-    candidates: tuple[Candidate, ...] = (),
+    candidates: tuple[Passage, ...] = (),
 ) -> SearchResult:
     return SearchResult(
         query,
@@ -245,51 +234,21 @@ def result_of(
     )
 
 
-def hit_of(
-    row: queries.LexicalRow | Candidate, detail: RetrievalDetail, score: float, kind: ScoreKind, shown: Shown
-) -> SearchHit:
-    heading_path = tuple(json.loads(row.heading_path_json))
-    snippet = make_snippet(below_headings(row.text, heading_path), shown["terms"], shown["snippet_chars"])
-    spans = matched_spans(json.loads(row.source_spans_json), row.text, shown["terms"])
-    return SearchHit(
-        rank=row.rank,
-        score=score,
-        score_kind=kind,
-        chunk_id=row.chunk_id,
-        doc_id=row.doc_id,
-        doc_path=row.workspace_path,
-        source_path=row.source_path,
-        title=row.title,
-        heading_path=heading_path,
-        section_label=row.section_label,
+def shown_hit(found: Passage, terms: Sequence[str], snippet_chars: int) -> Passage:
+    """A passage with its snippet, and cited by the part of it that holds the terms."""
+    snippet = make_snippet(below_headings(found.text, found.heading_path), terms, snippet_chars)
+    spans = matched_spans(json.loads(found.source_spans_json), found.text, terms)
+    return found._replace(
         snippet=snippet.text,
         snippet_full_text=snippet.full_text,
         snippet_matches=snippet.matches,
-        citation=cite(row.workspace_path, spans, row.section_label),
-        retrieval=detail,
-        index_version=shown["index_version"],
-        embedding_model=shown["embedding_model"],
-        chunker_version=row.chunker_version,
-    )
-
-
-def _detail(row: Candidate, query: SearchQuery) -> RetrievalDetail:
-    return RetrievalDetail(
-        method=query.mode,
-        lexical_score=row.lexical_score,
-        lexical_rank=row.lexical_rank,
-        vector_score=row.vector_score,
-        vector_rank=row.vector_rank,
-        late_score=row.late_score,
-        fusion_score=row.score,
-        lexical_share=row.lexical_share,
-        is_own=bool(row.is_own),
+        cited=cite(found.workspace_path, spans, found.section_label),
     )
 
 
 def in_pair_order(
-    scorer: PairScorer, question: str, passages: Sequence[Candidate], hits: Sequence[SearchHit]
-) -> tuple[SearchHit, ...]:
+    scorer: PairScorer, question: str, passages: Sequence[Passage], hits: Sequence[Passage]
+) -> tuple[Passage, ...]:
     """The hits, the first of them, which are the `passages`, by their logits; the others behind them in their order.
 
     A score is the logistic function of the logit; of hits that were not scored it is 0. Equal ones keep their order.
@@ -298,7 +257,7 @@ def in_pair_order(
     from kb.embed.text import passage_text  # few have a cross-encoder
     from kb.errors import ModelError
 
-    texts = [passage_text(each.title, json.loads(each.heading_path_json), each.text) for each in passages]
+    texts = [passage_text(each.title, each.heading_path, each.text) for each in passages]
     logits = scorer.score(question, texts) if texts else []
     if len(logits) != len(texts) or not all(map(math.isfinite, logits)):
         raise ModelError(f"{scorer.label} gave no finite score for each of {len(texts)} passages")

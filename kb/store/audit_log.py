@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from kb.domain.results.disclosure import Disclosure
+from kb.domain.results.answers import Disclosure
 from kb.errors import StoreReadOnly
 from kb.private import make_private_folder
 from kb.store import queries

@@ -12,7 +12,8 @@ type checker the same, is written from it.
     -- param word TEXT  the word                 TEXT, INTEGER, REAL or BLOB; `TEXT?` may be NULL
     -- column chunks INTEGER  chunks that hold it
 
-A row is a named tuple of the columns. A class of `kb.domain` is named in full: `many kb.domain.candidates.Candidate`.
+A row is a named tuple of the columns. A class of `kb.domain` is named in full: `many kb.domain.search.Passage`; its
+fields that are no columns have defaults.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import os
 import re
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +173,18 @@ def _row_class(row: str, columns: tuple[str, ...]) -> Any:
     return namedtuple(name, columns, module="kb.store.queries")
 
 
+def _row_maker(header: Header) -> Callable[[Any], Any]:
+    """The function that makes a row of the values of its columns."""
+    row = row_class(header)
+    names = tuple(column.name for column in header.columns)
+    if names == row._fields:
+        return row._make  # type: ignore[no-any-return]
+    lacking = {field: row._field_defaults[field] for field in row._fields if field not in names}
+    given = (*names, *lacking)
+    in_order, defaults = itemgetter(*map(given.index, row._fields)), tuple(lacking.values())
+    return lambda values: row._make(in_order(values + defaults))
+
+
 def _function(file: str) -> Callable[..., Any]:
     """The function that runs a statement and returns what its header declares."""
     header = header_of(file)
@@ -193,7 +207,7 @@ def _function(file: str) -> Callable[..., Any]:
             return db.changes()
 
         return count
-    make = row_class(header)._make
+    make = _row_maker(header)
     if header.shape == "many":
 
         def fetch_all(db: apsw.Connection, *, table: str | None = None, **params: Any) -> list[Any]:

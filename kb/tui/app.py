@@ -22,7 +22,7 @@ from textual.worker import Worker, WorkerState
 
 from kb.domain.answers import Answer, Generated, HopTaken, Retrieved
 from kb.domain.filters import SearchFilters
-from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, SessionRow
+from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation
 from kb.domain.results.viewing import FacetCount
 from kb.domain.search import MODES, SearchResult
 from kb.domain.text import counted
@@ -388,7 +388,7 @@ class SearchApp(App[None]):
         newest = self._asking.newest
         self._asking.ask("conversations", newest, lambda: list_sessions(self._session), self._choose_conversation)
 
-    def _choose_conversation(self, rows: list[SessionRow]) -> None:
+    def _choose_conversation(self, rows: list[Conversation]) -> None:
         known = {row.session_id for row in rows}
 
         def chosen(name: str | None) -> None:

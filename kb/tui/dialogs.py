@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from kb.domain.filters import FACETS, OPTIONS, SearchFilters, is_set, toggled, values_of, with_values
-from kb.domain.results.answers import Conversation, SessionRow
+from kb.domain.results.answers import Conversation
 from kb.domain.results.viewing import FacetCount, Facets
 from kb.domain.text import counted
 from kb.tui.rows import clean, clean_line
@@ -187,13 +187,13 @@ class FiltersDialog(ListDialog[SearchFilters | None]):
 class ConversationsDialog(ListDialog[str | None]):
     """The conversations; returns the name of the chosen one, "" for none, or None for no change."""
 
-    def __init__(self, conversations: list[SessionRow], current: str | None) -> None:
+    def __init__(self, conversations: list[Conversation], current: str | None) -> None:
         super().__init__(
             "Conversations", "a name begins a new one", "Enter goes on · Ctrl-X leaves · Esc back", classes="side"
         )
         self._all = conversations
         self._current = current
-        self._shown: list[SessionRow] = []
+        self._shown: list[Conversation] = []
 
     def rows(self, letters: str) -> list[Option]:
         """Those whose name or first question has the letters."""
@@ -213,11 +213,11 @@ class ConversationsDialog(ListDialog[str | None]):
         """Ends the conversation: further questions are asked without it."""
         self.dismiss("")
 
-    def _row(self, row: SessionRow) -> Text:
+    def _row(self, row: Conversation) -> Text:
         text = Text("● " if row.session_id == self._current else "  ").append(clean_line(row.session_id), "bold")
         text.append(f"\n  {clean_line(row.title or '')}")
         day = datetime.fromtimestamp(row.updated_at).strftime("%Y-%m-%d %H:%M")
-        return text.append(f"\n  {counted(row.turns, 'question')}, {day}", "dim")
+        return text.append(f"\n  {counted(row.turn_count, 'question')}, {day}", "dim")
 
 
 def in_force(filters: SearchFilters) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from textual.app import App, SuspendNotSupported
 
 from kb.domain.results.viewing import DocumentView
-from kb.domain.search import SearchHit
+from kb.domain.search import Passage
 from kb.domain.text import counted
 from kb.errors import KbError
 from kb.operations.answers.open_citation import find_opening, run_opening
@@ -28,7 +28,7 @@ class Judgements:
     def __init__(self, session: Base) -> None:
         self._session = session
         self._question = ""
-        self._judged: dict[str, tuple[SearchHit, int]] = {}
+        self._judged: dict[str, tuple[Passage, int]] = {}
         self._kept = ""
 
     def ask(self, question: str) -> None:
@@ -37,7 +37,7 @@ class Judgements:
             self.keep()
             self._question, self._judged = question, {}
 
-    def judge(self, hit: SearchHit, is_good: bool) -> str:
+    def judge(self, hit: Passage, is_good: bool) -> str:
         """Judges a hit, or removes the same judgement; returns the mark to show."""
         grade = 1 if is_good else 0
         if self._judged.get(hit.chunk_id, (hit, -1))[1] == grade:

@@ -12,7 +12,7 @@ from kb.domain.filters import OPTIONS, toggled, with_values
 from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.results.viewing import Facets
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchHit
+from kb.domain.search import Passage
 from kb.domain.text import counted
 from kb.errors import KbError, UsageError
 from kb.operations.answers.open_citation import find_opening, run_opening
@@ -112,7 +112,7 @@ class _Dialogue:
         if result.note:
             self.say(clean_line(result.note))
 
-    def _show_hit(self, hit: SearchHit) -> None:
+    def _show_hit(self, hit: Passage) -> None:
         self.say(f"{hit.rank}. {clean_line(' › '.join(hit.heading_path) or hit.title)}")
         self.say(f"   {clean_line(hit.snippet)}")
         self.say(f"   {clean_line(hit.citation.to_uri())}")
@@ -154,9 +154,8 @@ class _Dialogue:
         rows = list_sessions(self._session)
         for row in rows:
             here = " (this one)" if row.session_id == self._settings.conversation else ""
-            self.say(
-                f"{clean_line(row.session_id)}{here}: {clean_line(row.title or '')}, {counted(row.turns, 'question')}"
-            )
+            questions = counted(row.turn_count, "question")
+            self.say(f"{clean_line(row.session_id)}{here}: {clean_line(row.title or '')}, {questions}")
         self.say("s NAME goes on with one, or begins it." if rows else "No conversations yet; s NAME begins one.")
 
     def _go_on(self, name: str) -> None:

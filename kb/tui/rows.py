@@ -14,7 +14,7 @@ from kb.answer.wording import hop_line
 from kb.domain.answers import Answer, AnswerCitation, Hop
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.results.answers import AnswerSummary
-from kb.domain.search import SearchHit
+from kb.domain.search import Passage
 from kb.domain.text import ACTS_ON_TERMINALS
 
 # Characters without a width, too: Textual counts cells.
@@ -39,7 +39,7 @@ STATES = {
 }
 
 
-def hit_row(hit: SearchHit, mark: str) -> Table:
+def hit_row(hit: Passage, mark: str) -> Table:
     """A hit: its number and place, its heading, its snippet with the matches marked. `mark` is how it was judged."""
     heading = hit.citation.name if isinstance(hit.citation, CodeCitation) else None
     return _row(
@@ -60,7 +60,7 @@ def _row(number: str, *lines: Text) -> Table:
     return row
 
 
-def _snippet(hit: SearchHit) -> Text:
+def _snippet(hit: Passage) -> Text:
     """The snippet on one line; what matches keeps its place, since cleaning changes no letter."""
     found, at = Text(), 0
     for start, end in hit.snippet_matches:
@@ -118,7 +118,7 @@ def _made_by(answer: Answer) -> str:
     return f"Written by {clean_line(answer.model.id)} from:"
 
 
-def matched_words(hit: SearchHit) -> tuple[str, ...]:
+def matched_words(hit: Passage) -> tuple[str, ...]:
     """The words of a hit that match, in lower case, the longest first."""
     found = {hit.snippet[start:end].lower() for start, end in hit.snippet_matches}
     return tuple(sorted(filter(None, map(str.strip, found)), key=len, reverse=True))

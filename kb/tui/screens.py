@@ -20,9 +20,8 @@ from textual.widgets.tree import TreeNode
 from textual.worker import Worker, WorkerState
 
 from kb.domain.checks import Check, State
-from kb.domain.results.comparison import Comparison, MovedQuestion
+from kb.domain.results.evaluation import Comparison, EvalRun, MovedQuestion
 from kb.domain.results.inspection import FolderPage
-from kb.domain.results.measured import RunRow
 from kb.domain.text import counted
 from kb.errors import KbError
 from kb.eval.report import verdict_reason
@@ -199,7 +198,7 @@ class RunsScreen(AskingScreen):
 
     def __init__(self, session: Base) -> None:
         super().__init__(session)
-        self._runs: list[RunRow] = []
+        self._runs: list[EvalRun] = []
         self._marked: str | None = None
         self._rows = OptionList(markup=False)
         self._changed = Static("", markup=False)
@@ -241,7 +240,7 @@ class RunsScreen(AskingScreen):
             after = run.run_id
             self.ask(lambda: compare_runs(self._session, before, after, tolerance=_TOLERANCE), self._compare)
 
-    def _show(self, runs: list[RunRow]) -> None:
+    def _show(self, runs: list[EvalRun]) -> None:
         self._runs = runs
         self._said.update(
             f"{counted(len(runs), 'evaluation run')} · Enter compares with the one before, or the one Space marked"
@@ -254,7 +253,7 @@ class RunsScreen(AskingScreen):
         self._rows.highlighted = 0 if runs else None
         self._rows.focus()
 
-    def _row(self, run: RunRow) -> Text:
+    def _row(self, run: EvalRun) -> Text:
         mark = "● " if run.run_id == self._marked else "  "
         row = Text(mark).append(f"{run.created_at[:16].replace('T', ' ')}  ", "dim")
         row.append(clean_line(run.name or run.run_id[:8]), "bold")
@@ -289,7 +288,7 @@ def _moved(moved: MovedQuestion) -> Text:
     return text
 
 
-def _aggregate(run: RunRow) -> str:
+def _aggregate(run: EvalRun) -> str:
     """The first figures of a run."""
     figures = json.loads(run.aggregate_json or "{}")
     shown = [f"{name} {value:.3f}" for name, value in figures.items() if isinstance(value, float)]

@@ -23,7 +23,7 @@ from textual.widgets.option_list import Option
 from kb.domain.answers import Answer
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.results.viewing import DocumentView
-from kb.domain.search import SearchHit
+from kb.domain.search import Passage
 from kb.tui.rows import answer_row, answer_text, clean, clean_line, first_line, hit_row, place_row
 
 MOST_CHARACTERS = 1_500  # as on the page; a pasted book would be searched for and drawn at each key
@@ -73,7 +73,7 @@ class Row(NamedTuple):
     """One row of the list: its place, and its hit or its earlier answer."""
 
     place: str = ""
-    hit: SearchHit | None = None
+    hit: Passage | None = None
     answer: AnswerSummary | None = None
 
 
@@ -129,7 +129,7 @@ class Found(Vertical):
         if at is not None and row is not None and row.hit is not None:
             self._list.replace_option_prompt_at_index(at, hit_row(row.hit, mark))
 
-    def show_hits(self, hits: list[SearchHit]) -> None:
+    def show_hits(self, hits: list[Passage]) -> None:
         """Shows hits."""
         rows = [Row(hit.citation.to_uri(), hit) for hit in hits]
         self._show(rows, [Option(hit_row(hit, " ")) for hit in hits])

@@ -17,9 +17,8 @@ from starlette.routing import Route
 from kb import __version__
 from kb.domain.filters import OPTIONS, SearchFilters
 from kb.domain.results.answers import AnswerCheck
-from kb.domain.results.comparison import ExplainedComparison
+from kb.domain.results.evaluation import ExplainedComparison
 from kb.domain.results.inspection import FolderPage
-from kb.domain.results.measured import EvalRun
 from kb.domain.results.viewing import Facets, NearDocuments, ShownDocument, WebStart
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchDefaults, SearchQuery, SearchResponse
@@ -115,8 +114,8 @@ def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: 
             session, _filters(request, session.defaults), _DOCUMENTS_LISTED
         ),
         "/api/folder": folder,
-        "/api/linked": lambda request: (
-            note_named(session, _required(request, "name"), request.query_params.get("from", "")).summary
+        "/api/linked": lambda request: note_named(
+            session, _required(request, "name"), request.query_params.get("from", "")
         ),
         "/api/near": near,
         "/api/map": lambda request: vault_map(session),
@@ -125,7 +124,7 @@ def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: 
         "/api/answer": lambda request: find_answer(session, request.query_params.get("id")),
         "/api/verify": checks,
         "/api/impact": lambda request: impact_now(session, suite_file(session.config, None)),
-        "/api/runs": lambda request: [EvalRun(row, row.kept_groups) for row in list_runs(session)],
+        "/api/runs": lambda request: [run.with_kept_groups() for run in list_runs(session)],
         "/api/comparison": comparison,
     }
 

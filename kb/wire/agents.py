@@ -8,8 +8,8 @@ from kb.domain.answers import Answer, AnswerCitation, Hop
 from kb.domain.ingest_events import IngestCounts
 from kb.domain.on_wire import on_wire
 from kb.domain.results.fetched import Fetched, FetchedPlace, FetchFailure, Picture
-from kb.domain.results.search_page import SearchPage
-from kb.domain.search import SearchHit
+from kb.domain.results.searching import SearchPage
+from kb.domain.search import Passage
 
 
 @on_wire(
@@ -23,7 +23,7 @@ class FoundPassage(NamedTuple):
     """
 
     number: int
-    hit: SearchHit
+    hit: Passage
     date: str
 
     def source(self) -> str:

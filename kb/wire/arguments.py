@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from kb.domain.filters import OPTIONS, Filter, named_filters
 from kb.domain.kinds import KINDS
 from kb.domain.results.fetched import FetchRequest, FetchTarget
-from kb.domain.results.listing import ListedKind
+from kb.domain.results.inspection import ListedKind
 from kb.domain.search import MODES, SearchDefaults, SearchQuery
 from kb.errors import UsageError
 

@@ -1,5 +1,5 @@
 -- List what agents were given, the last first.
--- returns many kb.domain.results.disclosure.Disclosure
+-- returns many kb.domain.results.answers.Disclosure
 -- param client TEXT?  by this agent; NULL = any
 -- param tool TEXT?  by this tool; NULL = any
 -- param row_limit INTEGER  at most so many

@@ -1,5 +1,5 @@
 -- The mean metrics of a run: of all its questions, of each language and of each category.
--- returns many kb.domain.results.measured.GroupMetrics
+-- returns many kb.domain.results.evaluation.GroupMetrics
 -- param run_id TEXT  the run
 -- column grouping TEXT  all, lang or category
 -- column label TEXT  the language or category; empty for all

@@ -1,5 +1,5 @@
 -- The metrics of every question of a run; NULL where a question says nothing about one.
--- returns many kb.domain.results.measured.QueryMetrics
+-- returns many kb.domain.results.evaluation.QueryMetrics
 -- param run_id TEXT  the run
 -- column query_id TEXT  the question
 -- column lang TEXT?  its language

@@ -1,5 +1,5 @@
 -- All evaluation runs, the newest first.
--- returns many kb.domain.results.measured.RunRow
+-- returns many kb.domain.results.evaluation.EvalRun
 -- column run_id TEXT  the run
 -- column run_no INTEGER  its number, counted from 1
 -- column name TEXT?  what the user calls it

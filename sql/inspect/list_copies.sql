@@ -1,5 +1,5 @@
 -- List the documents whose files have the same bytes as another's.
--- returns many kb.domain.results.viewing.CopyRow
+-- returns many kb.domain.results.viewing.PathRow
 -- param row_limit INTEGER  at most so many
 -- column asset_id TEXT  the content they share
 -- column workspace_path TEXT  path below the workspace root

@@ -1,5 +1,5 @@
 -- Read all that is stored of one chunk.
--- returns one kb.domain.results.inspection.ChunkDetail
+-- returns one kb.domain.results.inspection.ChunkInspection
 -- param chunk_id TEXT  the chunk
 -- column chunk_id TEXT  the chunk
 -- column doc_id TEXT  its document

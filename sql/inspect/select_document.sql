@@ -1,5 +1,5 @@
 -- Read all that is stored of one document.
--- returns one kb.domain.results.inspection.DocumentDetail
+-- returns one kb.domain.results.inspection.DocumentRow
 -- param doc_id TEXT  the document
 -- column doc_id TEXT  the document
 -- column workspace_path TEXT  path below the workspace root

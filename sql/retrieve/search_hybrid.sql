@@ -6,7 +6,7 @@
 -- than in proportion: few words in common say little.
 -- `maxsim` is a function of kb: without it (the program sqlite3) `NULL` in its place leaves the cosine.
 -- version 10
--- returns many kb.domain.candidates.Candidate
+-- returns many kb.domain.search.Passage
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param bm25_max REAL?  what lexical scores are shares of, from select_term_counts; NULL = the words of the question say nothing

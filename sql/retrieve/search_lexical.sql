@@ -1,6 +1,6 @@
 -- Rank the chunks that share words or morphemes with a question by BM25, best first.
 -- version 7
--- returns many LexicalRow
+-- returns many kb.domain.search.Passage
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param both_expr TEXT?  FTS5 expression for chunks that score more by it than by the first; NULL = none
 -- param held_json TEXT?  JSON array of chunks that are hits whatever rank they have, from select_held; NULL = none

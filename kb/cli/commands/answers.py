@@ -22,8 +22,7 @@ from kb.cli.output.printing import (
     styled,
 )
 from kb.cli.output.terminal import plain_line, plain_start
-from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, QuoteCheck
-from kb.domain.results.disclosure import Disclosure
+from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, Disclosure, QuoteCheck
 from kb.domain.text import counted
 from kb.errors import UsageError
 from kb.operations.answers.audit import disclosures
@@ -102,14 +101,14 @@ def sessions_command() -> None:
 def sessions_list_command(call: Call, as_json: bool) -> int:
     """List the conversations, the latest first, with local times. Exit code 1 when there is none."""
 
-    def show(conversation: Conversation) -> None:
-        row = conversation.session
+    def show(row: Conversation) -> None:
         when = local_time(from_ns(row.updated_at * 1_000_000_000))
-        head = f"{plain_line(row.session_id):<16}  {when}  {row.turns:>3} turns  "
+        head = f"{plain_line(row.session_id):<16}  {when}  {row.turn_count:>3} turns  "
         echo_folded(plain_line(row.title or ""), head=head)
 
-    conversations = map(Conversation, list_sessions(call.session))
-    return echo_rows(conversations, as_json, show, "no conversation was begun yet: kb ask --session NAME …")
+    return echo_rows(
+        list_sessions(call.session), as_json, show, "no conversation was begun yet: kb ask --session NAME …"
+    )
 
 
 @sessions_command.command("show", epilog="\b\nExamples:\n  kb sessions show 점검\n")

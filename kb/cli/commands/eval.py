@@ -15,9 +15,8 @@ from kb.cli.output.printing import echo_result, echo_rows, print_json
 from kb.cli.output.progress import interruptible, show_progress
 from kb.cli.output.terminal import plain, plain_line
 from kb.config import load
-from kb.domain.results.comparison import ExplainedComparison
-from kb.domain.results.measured import EvalRun
-from kb.domain.search import MODES, SearchHit, SearchMode
+from kb.domain.results.evaluation import ExplainedComparison
+from kb.domain.search import MODES, Passage, SearchMode
 from kb.errors import UsageError
 from kb.eval.report import verdict_reason
 from kb.operations.evaluate.calibrate import calibrate
@@ -119,14 +118,14 @@ def judge_command(
     return 0
 
 
-def _judge_hits(hits: Sequence[SearchHit]) -> list[tuple[SearchHit, int]]:
+def _judge_hits(hits: Sequence[Passage]) -> list[tuple[Passage, int]]:
     """Asks for a grade of each hit; returns the judged hits with their grades.
 
     Raises: click.Abort for q, and where the input ends before anything is judged.
     """
     click.echo(_KEYS, err=True)
     next_key = keys_typed()
-    judged: list[tuple[SearchHit, int]] = []
+    judged: list[tuple[Passage, int]] = []
     for hit in hits:
         click.echo(f"\n{hit.rank}. {plain_line(hit.citation.to_uri())}", err=True)
         click.echo(f"   {plain(hit.snippet)}", err=True)
@@ -209,7 +208,7 @@ def run_command(
         measured = "measured is what it was at the start (citations: the files as they are now)"
         click.echo(f"the index changed meanwhile: {measured}", err=True)
     if as_json:
-        print_json(EvalRun(report.run, report.groups))
+        print_json(report.run)
     else:
         show_run(report)
     return 0 if report.run.finished_at else 1
@@ -222,7 +221,7 @@ def list_command(call: Call, as_json: bool) -> int:
     """List the runs, the newest first. Exit code 1 when there is none."""
     runs = list_runs(call.session)
     if as_json:
-        echo_rows((EvalRun(row, row.kept_groups) for row in runs), as_json, print_json)
+        echo_rows((run.with_kept_groups() for run in runs), as_json, print_json)
     else:
         show_runs(runs)
     return 0 if runs else 1

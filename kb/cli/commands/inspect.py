@@ -16,8 +16,7 @@ from kb.domain.citations import cite
 from kb.domain.derived import NOT_DERIVED, read_labels
 from kb.domain.filters import SearchFilters
 from kb.domain.kinds import MediaType, family_of
-from kb.domain.results.inspection import BoundQuery, DocumentRow
-from kb.domain.results.symbols import SymbolDetail
+from kb.domain.results.inspection import BoundQuery, DocumentRow, SymbolDetail
 from kb.domain.search import MODES, SearchMode
 from kb.domain.symbols import shown_name
 from kb.domain.text import counted
@@ -149,11 +148,10 @@ def inspect_doc_command(call: Call, id: str, as_json: bool) -> None:
 @pass_call
 def inspect_chunk_command(call: Call, id: str, as_json: bool) -> None:
     """Show a chunk by its id or the start of its id: its text and its indexed words."""
-    inspected = inspect_chunk(call.session, id)
+    found = inspect_chunk(call.session, id)
     if as_json:
-        print_json(inspected)
+        print_json(found)
         return
-    found = inspected.chunk
     echo_folded(f"{plain_line(found.workspace_path)}#{_place(found.source_spans_json)}")
     rows = [
         ("chunk_id", found.chunk_id),
@@ -163,9 +161,9 @@ def inspect_chunk_command(call: Call, id: str, as_json: bool) -> None:
         ("names", found.name_text.replace("\n", " › ") or "-"),
         ("morphemes", found.tokenized_korean_text or "-"),
     ]
-    for each in inspected.embeddings:
+    for each in found.embeddings:
         rows.append(("vector", f"{each.model_id}, {each.dimensions} dimensions, {each.slot or 'not searched by'}"))
-    if not inspected.embeddings:
+    if not found.embeddings:
         rows.append(("vector", "none"))
     echo_fields(((name, plain_line(value)) for name, value in rows), indent="  ")
     click.echo()

@@ -21,9 +21,8 @@ from kb.cli.output.streams import as_utf8
 from kb.cli.output.terminal import plain_line
 from kb.config import Config
 from kb.domain.results.fetched import FetchRequest, FetchTarget
-from kb.domain.results.search_page import BulkSearchItem, SearchPage
-from kb.domain.results.search_trace import SearchTrace
-from kb.domain.search import SearchDefaults, SearchHit, SearchMode, SearchQuery, SearchResponse, SearchResult
+from kb.domain.results.searching import BulkSearchItem, SearchPage, SearchTrace
+from kb.domain.search import Passage, SearchDefaults, SearchMode, SearchQuery, SearchResponse, SearchResult
 from kb.errors import KbError, UsageError
 from kb.operations.answers.last_shown import shown_files, shown_hits
 from kb.operations.fetch.fetch import fetch
@@ -90,7 +89,7 @@ def _narrowed(base: Base, query: SearchQuery, wanted: Wanted) -> SearchResult:
     k = query.k
     while True:
         result = search(base, query._replace(k=k))
-        kept: list[SearchHit] = []
+        kept: list[Passage] = []
         of_file = Counter[str]()
         for hit in result.hits:
             of_file[hit.doc_path] += 1

@@ -9,9 +9,17 @@ import click
 
 from kb.cli.output.printing import BAD, GOOD, Style, echo_table, local_time, styled
 from kb.cli.output.terminal import plain_line, width_cells
-from kb.domain.results.calibration import CalibrationReport
-from kb.domain.results.comparison import Answered, Comparison, Hit, MeasuredRun, MovedQuestion
-from kb.domain.results.measured import GroupMetrics, Impact, RunRow
+from kb.domain.results.evaluation import (
+    Answered,
+    CalibrationReport,
+    Comparison,
+    EvalRun,
+    GroupMetrics,
+    Hit,
+    Impact,
+    MeasuredRun,
+    MovedQuestion,
+)
 from kb.eval.comparison import METRICS, p_text
 from kb.eval.report import verdict_reason
 from kb.operations.evaluate.evaluate import RunReport
@@ -52,7 +60,7 @@ def _metric_rows(groups: Sequence[GroupMetrics]) -> list[list[str]]:
     return rows
 
 
-def show_runs(runs: Sequence[RunRow]) -> None:
+def show_runs(runs: Sequence[EvalRun]) -> None:
     """Prints one line a run."""
     if not runs:
         click.echo("no runs yet; kb eval run makes one")

@@ -10,7 +10,7 @@ import click
 from kb.cli.output.printing import HEADING, MATCH, PLACE, QUIET, echo_folded, echo_parts
 from kb.cli.output.terminal import columns, fold, plain, plain_line, shows_links, use_color, with_code
 from kb.domain.citations import CodeCitation
-from kb.domain.search import RetrievalDetail, SearchHit, SearchResult
+from kb.domain.search import Passage, RetrievalDetail, SearchResult
 
 _INDENT = "   "
 
@@ -34,7 +34,7 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
         echo_folded(plain_line(result.note), head=f"{note_label(result.query.text)}: ", err=True)
 
 
-def _show_hit(hit: SearchHit, number: str, explain: bool, is_terminal: bool, links: bool) -> None:
+def _show_hit(hit: Passage, number: str, explain: bool, is_terminal: bool, links: bool) -> None:
     place = plain_line(hit.citation.to_uri())
     echo_folded(place, head=f"{number}{hit.score:.2f}  ", style=PLACE, links_to=hit.source_path if links else None)
     if isinstance(hit.citation, CodeCitation):
@@ -52,7 +52,7 @@ def _show_hit(hit: SearchHit, number: str, explain: bool, is_terminal: bool, lin
         echo_folded(made, head=f"{_INDENT}└ ")
 
 
-def _show_code(hit: SearchHit, citation: CodeCitation) -> None:
+def _show_code(hit: Passage, citation: CodeCitation) -> None:
     """The definition, its signature where the snippet does not show it, and the lines of the snippet."""
     repository = f"  {hit.repository.label}" if hit.repository else ""
     echo_folded(plain_line(citation.label(hit.title) + repository), head=_INDENT, style=HEADING)
@@ -67,7 +67,7 @@ def _show_code(hit: SearchHit, citation: CodeCitation) -> None:
         at += len(line) + 1
 
 
-def _show_snippet(hit: SearchHit, width: int) -> None:
+def _show_snippet(hit: Passage, width: int) -> None:
     """The snippet, its code line by line, the rest folded."""
     color = use_color()
     snippet = plain(hit.snippet)

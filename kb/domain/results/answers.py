@@ -1,7 +1,8 @@
-"""Results about kept answers: lists of answers and conversations, and checks of quotations."""
+"""Results about kept answers: lists of answers and conversations, checks of quotations, calls by agents."""
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal
 
 from kb.domain.answers import AnswerState, SecondVerdict, Turn
@@ -60,24 +61,29 @@ class AnswerSummary(NamedTuple):
     state: Annotated[str | None, Wire(type=AnswerState | None)]
 
 
-class SessionRow(NamedTuple):
-    """One conversation of a list."""
-
-    session_id: str
-    title: str | None
-    turns: int
-    created_at: int
-    updated_at: int
-
-
-@on_wire(
-    "chat_session.v1",
-    title="ChatSessionV1",
-    fields="""session_id=session.session_id title=session.title turn_count=session.turns created_at=session.created_at
-        updated_at=session.updated_at turns""",
-)
+@on_wire("chat_session.v1", title="ChatSessionV1")
 class Conversation(NamedTuple):
     """A conversation; times in seconds since 1970. A list leaves `turns` empty and says their number."""
 
-    session: SessionRow
+    session_id: str
+    title: str | None
+    turn_count: int
+    created_at: int
+    updated_at: int
     turns: tuple[Turn, ...] = ()
+
+
+@on_wire("disclosure.v1")
+class Disclosure(NamedTuple):
+    """One call. `client` is the agent as it names itself; `places` are the citations, paths or ids it was given.
+
+    `tokens` are those of the whole result; `outcome` is `given`, or the code of an error.
+    """
+
+    disclosed_at: str
+    client: str
+    tool: str
+    asked: str
+    places_json: Annotated[str, Wire("places", list[str], json.loads)]
+    tokens: int
+    outcome: str

@@ -1,21 +1,29 @@
-"""Results about stored documents and chunks, the knowledge base's contents, and this kb's capabilities."""
+"""Results about stored documents, chunks and symbols, lists of them, and what the knowledge base and this kb have."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
+from kb.domain.citations import Citation, CodeCitation
 from kb.domain.documents import BlockKind, TrustLevel
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.spans import SourceSpan
+from kb.records import NamedTuple
 
 
-@on_wire("doc_summary.v1", title="DocSummaryV1")
+@on_wire(
+    "doc_summary.v1",
+    title="DocSummaryV1",
+    fields="""doc_id workspace_path title lang tags_json trust_level source_type media_type byte_len chunk_count
+        created_at updated_at parser_version chunker_version""",
+)
 class DocumentRow(NamedTuple):
     """One document."""
 
+    # A list leaves out the fields from `asset_id` on.
     doc_id: str
     workspace_path: Annotated[str, Wire("doc_path")]
     title: str
@@ -30,38 +38,14 @@ class DocumentRow(NamedTuple):
     updated_at: str
     parser_version: str
     chunker_version: str | None
-
-
-class DocumentDetail(NamedTuple):
-    """All that is stored of one document."""
-
-    doc_id: str
-    workspace_path: str
-    title: str
-    lang: str
-    tags_json: str
-    trust_level: str
-    source_type: str
-    media_type: str
-    byte_len: int
-    chunk_count: int
-    created_at: str
-    updated_at: str
-    parser_version: str
-    chunker_version: str | None
-    asset_id: str
-    checksum: str
-    storage_kind: str
-    storage_path: str
-    source_path: str
-    doc_version: int
-    metadata_json: str
-    provenance_json: str
-
-    @property
-    def summary(self) -> DocumentRow:
-        """The document as it is listed."""
-        return DocumentRow._make(self[: len(DocumentRow._fields)])
+    asset_id: str = ""
+    checksum: str = ""
+    storage_kind: str = ""
+    storage_path: str = ""
+    source_path: str = ""
+    doc_version: int = 0
+    metadata_json: str = "{}"
+    provenance_json: str = "{}"
 
 
 @on_wire(title="BlockV1")
@@ -87,7 +71,25 @@ class ChunkSummary(NamedTuple):
     opening: str
 
 
-class ChunkDetail(NamedTuple):
+@on_wire(fields="model=model_id model_version dimensions embedding_id tokens=token_count slot")
+class ChunkEmbedding(NamedTuple):
+    """One vector of a chunk. `used_as` is null where searches do not use it; `tokens` is the model's token count."""
+
+    embedding_id: str
+    model_id: str
+    model_version: str
+    dimensions: int
+    token_count: int | None
+    slot: Annotated[str | None, Wire("used_as", Literal["primary", "secondary"] | None)]
+
+
+@on_wire(
+    "chunk_inspection.v1",
+    fields="""chunk_id doc_id doc_path=workspace_path heading_path_json section_label text lang source_spans_json
+        block_ids_json token_estimate chunker_version policy_hash indexed_headings=heading_text
+        indexed_morphemes=tokenized_korean_text indexed_names=name_text embeddings""",
+)
+class ChunkInspection(NamedTuple):
     """All that is stored of one chunk."""
 
     chunk_id: str
@@ -105,18 +107,7 @@ class ChunkDetail(NamedTuple):
     heading_text: str
     tokenized_korean_text: str | None
     name_text: str
-
-
-@on_wire(fields="model=model_id model_version dimensions embedding_id tokens=token_count slot")
-class ChunkEmbedding(NamedTuple):
-    """One vector of a chunk. `used_as` is null where searches do not use it; `tokens` is the model's token count."""
-
-    embedding_id: str
-    model_id: str
-    model_version: str
-    dimensions: int
-    token_count: int | None
-    slot: Annotated[str | None, Wire("used_as", Literal["primary", "secondary"] | None)]
+    embeddings: tuple[ChunkEmbedding, ...] = ()
 
 
 class DocumentEmbedding(NamedTuple):
@@ -156,14 +147,14 @@ class Artifact(NamedTuple):
 @on_wire(
     "doc_inspection.v1",
     title="DocInspectionV1",
-    fields="""document=document.summary asset_id=document.asset_id checksum=document.checksum storage_kind
+    fields="""document asset_id=document.asset_id checksum=document.checksum storage_kind
         storage_path=document.storage_path source_path=document.source_path doc_version=document.doc_version metadata
         provenance blocks chunks artifacts""",
 )
 class DocumentInspection(NamedTuple):
     """All that is stored of one document."""
 
-    document: DocumentDetail
+    document: DocumentRow
     blocks: list[BlockDetail]
     chunks: list[ChunkSummary]
     artifacts: list[Artifact]
@@ -190,21 +181,6 @@ class DocumentInspection(NamedTuple):
             for each in self.embeddings
         ]
         return {"events": [*json.loads(self.document.provenance_json)["events"], *embedded]}
-
-
-@on_wire(
-    "chunk_inspection.v1",
-    fields="""chunk_id=chunk.chunk_id doc_id=chunk.doc_id doc_path=chunk.workspace_path
-        heading_path=chunk.heading_path_json section_label=chunk.section_label text=chunk.text lang=chunk.lang
-        source_spans=chunk.source_spans_json block_ids=chunk.block_ids_json token_estimate=chunk.token_estimate
-        chunker_version=chunk.chunker_version policy_hash=chunk.policy_hash indexed_headings=chunk.heading_text
-        indexed_morphemes=chunk.tokenized_korean_text indexed_names=chunk.name_text embeddings""",
-)
-class ChunkInspection(NamedTuple):
-    """All that is stored of one chunk."""
-
-    chunk: ChunkDetail
-    embeddings: list[ChunkEmbedding]
 
 
 class Introspection(NamedTuple):
@@ -307,3 +283,100 @@ class FolderPage(NamedTuple):
             for each in self.entries
             if each.workspace_path is not None
         ]
+
+
+ListedKind = Literal["documents", "sources", "tags", "properties", "symbols"]
+
+
+class Listed(NamedTuple):
+    """An entry of a list: its `name` (a path, a tag, a key, a citation), its title or kind, and how much it holds.
+
+    `count` is of passages for documents, else of documents; `date` is of a document.
+    """
+
+    name: str
+    detail: str | None
+    size: Annotated[int | None, Wire("count")]
+    date: str | None
+
+
+@on_wire("listing.v1")
+class Listing(NamedTuple):
+    """A page of a list. `next_cursor` gives more, as long as the corpus does not change."""
+
+    what: ListedKind
+    items: tuple[Listed, ...]
+    next_cursor: str | None
+
+
+@on_wire(
+    "base_status.v1",
+    fields="kb_version documents passages languages kinds last_ingest_at corpus_revision searched_by missing",
+)
+class BaseStatus(NamedTuple):
+    """What the knowledge base holds now. `searched_by` is what a question is searched by by default.
+
+    `missing` says what would make it better, each with what to do. `languages` and `kinds` count documents.
+    """
+
+    kb_version: str
+    documents: int
+    passages: int
+    languages: Mapping[str, int]
+    kinds: Mapping[str, int]
+    last_ingest_at: str | None
+    corpus_revision: int
+    by_meaning: bool
+    missing: tuple[str, ...]
+
+    def searched_by(self) -> Literal["words and meaning", "words"]:
+        """What a question is searched by by default."""
+        return "words and meaning" if self.by_meaning else "words"
+
+
+@on_wire(
+    "symbol_summary.v1",
+    title="SymbolSummaryV1",
+    fields="name qualified_name kind code_lang=language parent signature doc defined_at visibility citation",
+)
+class SymbolDetail(NamedTuple):
+    """One definition; `defined_at` is the line where it begins behind its comment, decorators and attributes."""
+
+    path: str
+    name: str
+    qualified_name: str
+    kind: str
+    language: str
+    parent: str | None
+    signature: str
+    doc: str | None
+    line_start: int
+    defined_at: int
+    line_end: int
+    visibility: str
+
+    def citation(self) -> Citation:
+        """Where it is, its comment included."""
+        return CodeCitation(self.path, self.line_start, self.line_end, self.qualified_name, self.kind, self.language)
+
+
+@on_wire(fields="citation from_symbol")
+class SymbolUse(NamedTuple):
+    """A line that calls or constructs the name; `from_symbol` is the definition around it."""
+
+    path: str
+    line: int
+    from_symbol: str | None
+
+    def citation(self) -> Citation:
+        """The line."""
+        return CodeCitation(self.path, self.line, self.line)
+
+
+@on_wire("symbol_inspection.v1")
+class SymbolInspection(NamedTuple):
+    """All that is known of a name in source code."""
+
+    name: str
+    definitions: tuple[SymbolDetail, ...]
+    uses: tuple[SymbolUse, ...]

@@ -11,7 +11,7 @@ from kb.domain.citations import Citation
 from kb.domain.derived import TranscriptSegment
 from kb.domain.embeddings import SlotCoverage
 from kb.domain.on_wire import Wire, on_wire
-from kb.domain.results.inspection import DocumentDetail
+from kb.domain.results.inspection import DocumentRow
 from kb.domain.search import SearchMode
 
 
@@ -23,7 +23,7 @@ class DocumentView(NamedTuple):
     has the content that was indexed.
     """
 
-    document: DocumentDetail
+    document: DocumentRow
     citation: Citation | None
     text: str | None
     is_current: bool
@@ -34,7 +34,7 @@ class DocumentView(NamedTuple):
 @on_wire(
     "doc_view.v1",
     title="DocViewV1",
-    fields="""document=view.document.summary citation=view.citation html lines place_text=view.place_text
+    fields="""document=view.document citation=view.citation html lines place_text=view.place_text
         speech=view.speech is_current=view.is_current""",
 )
 class ShownDocument(NamedTuple):
@@ -94,20 +94,14 @@ class MonthCount(NamedTuple):
     documents: int
 
 
-class CopyRow(NamedTuple):
-    """A document whose file has the same bytes as another's; `asset_id` is the content they share."""
-
-    asset_id: str
-    workspace_path: str
-    title: str
-
-
-@on_wire(title="NamedDocumentV1")
+@on_wire(title="NamedDocumentV1", fields="doc_path=workspace_path title")
 class PathRow(NamedTuple):
     """A document, by its path."""
 
-    workspace_path: Annotated[str, Wire("doc_path")]
+    # Of copies, `asset_id` is the content they share.
+    workspace_path: str
     title: str
+    asset_id: str = ""
 
 
 @on_wire(title="UnembeddedV1")
@@ -147,15 +141,14 @@ class VaultMap(NamedTuple):
     """Documents over time, groups of files with the same bytes, notes that link to nothing, unembedded documents."""
 
     months: list[MonthCount]
-    copies: list[CopyRow]
+    copies: list[PathRow]
     unlinked: list[PathRow]
     coverage: list[SlotCoverage]
     unembedded: list[UnembeddedRow]
 
     def copied(self) -> list[list[PathRow]]:
         """The documents that share their content, grouped by it."""
-        groups = groupby(self.copies, key=lambda each: each.asset_id)
-        return [[PathRow(each.workspace_path, each.title) for each in group] for _, group in groups]
+        return [list(group) for _, group in groupby(self.copies, key=lambda each: each.asset_id)]
 
 
 @on_wire("web_start.v1")

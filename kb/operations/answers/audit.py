@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from kb.config import Config
-from kb.domain.results.disclosure import Disclosure
+from kb.domain.results.answers import Disclosure
 from kb.errors import StoreError
 from kb.operations.opening.loaded_models import LoadedModels
 from kb.operations.opening.paging import token_counter

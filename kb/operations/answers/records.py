@@ -25,9 +25,9 @@ from kb.domain.answers import (
 from kb.domain.citations import citation_from_json, citation_to_json
 from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.ids import id_from
-from kb.domain.passages import Passage
-from kb.domain.results.answers import AnswerSummary, Conversation, SessionRow
-from kb.domain.search import RetrievalDetail
+from kb.domain.results.answers import AnswerSummary, Conversation
+from kb.domain.search import Passage, RetrievalDetail
+from kb.domain.symbols import Repository
 from kb.domain.text import stored_text
 from kb.errors import InvalidId, NotFound
 from kb.operations.opening.base import Base
@@ -106,7 +106,7 @@ def stored_answer(row: queries.AnswerRow) -> Answer:
         created_at=row.created_at,
         index_version=row.index_version,
         ranking_version=row.ranking_version,
-        packed=_read_all(Passage, row.packed_chunks_json),
+        packed=tuple(map(_read_passage, json.loads(row.packed_chunks_json or "[]"))),
         messages=_read_all(Message, row.messages_json),
         generated_text=row.generated_text,
         notes=tuple(json.loads(row.notes_json)),
@@ -146,7 +146,7 @@ def _row(answer: Answer, settings: Mapping[str, object]) -> dict[str, Any]:
         "chunks_returned": answer.retrieval.chunks_returned,
         "chunks_used": answer.retrieval.chunks_used,
         "citations_json": _json(answer.citations),
-        "packed_chunks_json": _json(answer.packed),
+        "packed_chunks_json": _json([_passage_fields(each) for each in answer.packed]),
         "prompt_tokens": answer.usage.prompt_tokens,
         "completion_tokens": answer.usage.completion_tokens,
         "latency_ms": answer.usage.latency_ms,
@@ -189,7 +189,6 @@ def _read(kind: Callable[..., _Record], stored: Mapping[str, Any]) -> _Record:
     nested: dict[str, Callable[[Mapping[str, Any]], object]] = {
         "citation": citation_from_json,
         "second": partial(_read, SecondVerdict),
-        "retrieval": partial(_read, RetrievalDetail),
         "places": partial(_read, HopPlace),
     }
 
@@ -200,6 +199,41 @@ def _read(kind: Callable[..., _Record], stored: Mapping[str, Any]) -> _Record:
 
     known = getattr(kind, "_fields", ())
     return kind(**{name: field(name, value) for name, value in stored.items() if name in known})
+
+
+# The fields of a passage that are stored with an answer, in order; `spans_json` follows.
+_PASSAGE_FIELDS = (
+    "number chunk_id doc_id doc_path source_path title heading_path section_label lang text citation score retrieval "
+    "commit"
+).split()
+
+
+def _passage_fields(passage: Passage) -> dict[str, Any]:
+    spans_json = passage.source_spans_json if passage.is_cited_by_place else ""
+    return {**{name: getattr(passage, name) for name in _PASSAGE_FIELDS}, "spans_json": spans_json}
+
+
+def _read_passage(stored: Mapping[str, Any]) -> Passage:
+    """A passage that was stored with an answer, with as much of it as is stored."""
+    commit = stored.get("commit")
+    passage = Passage(
+        chunk_id=stored["chunk_id"],
+        doc_id=stored["doc_id"],
+        workspace_path=stored["doc_path"],
+        source_path=stored["source_path"],
+        title=stored["title"],
+        heading_path_json=json.dumps(stored["heading_path"]),
+        section_label=stored["section_label"],
+        text=stored["text"],
+        source_spans_json=stored.get("spans_json") or "[]",
+        chunker_version="",
+        lang=stored["lang"],
+        score=stored["score"],
+        cited=citation_from_json(stored["citation"]),
+        number=stored["number"],
+        repository_json=None if commit is None else json.dumps(Repository("", "", None, commit)),
+    )
+    return passage._replace(**_read(RetrievalDetail, stored["retrieval"])._asdict())
 
 
 def _read_all(kind: Callable[..., _Record], stored: str | None) -> tuple[_Record, ...]:
@@ -231,7 +265,7 @@ def all_answers(session: Base) -> list[Answer]:
         return [stored_answer(row) for row in rows if row is not None]
 
 
-def list_sessions(session: Base) -> list[SessionRow]:
+def list_sessions(session: Base) -> list[Conversation]:
     """The conversations, the latest first."""
     with session.reading() as base:
         return queries.list_sessions(base.db)
@@ -244,7 +278,7 @@ def show_session(session: Base, session_id: str) -> Conversation:
         found = next((row for row in queries.list_sessions(base.db) if row.session_id == session_id), None)
         if found is None:
             raise NotFound(f"no session {session_id!r}", "kb sessions list shows what there is")
-        return Conversation(found, conversation(base.db, session_id))
+        return found._replace(turns=conversation(base.db, session_id))
 
 
 def delete_session(session: Base, session_id: str) -> int:
@@ -252,7 +286,7 @@ def delete_session(session: Base, session_id: str) -> int:
     found = show_session(session, session_id)
     sqlite = session.config.sqlite
     with closing(open_writer(sqlite)) as db, sqlite_errors(sqlite), transaction(db):
-        queries.delete_session(db, session_id=found.session.session_id)
+        queries.delete_session(db, session_id=found.session_id)
     return len(found.turns)
 
 

@@ -14,8 +14,8 @@ from kb.answer.questions import Part, split_question
 from kb.answer.wording import say
 from kb.domain.answers import Answer, Hop, HopPlace, HopReason, HopTaken
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
-from kb.domain.passages import Passage
 from kb.domain.run_handle import RunHandle
+from kb.domain.search import Passage
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.ask.generate import Generation, generate_answer

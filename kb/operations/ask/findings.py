@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -23,11 +22,10 @@ from kb.domain.answers import (
     RetrievalSummary,
     Turn,
 )
-from kb.domain.citations import Citation, CodeCitation, RegionCitation, TimeCitation, cite
+from kb.domain.citations import Citation, CodeCitation
 from kb.domain.filters import SearchFilters
 from kb.domain.generation import Message, ModelRef, TokenUsage
-from kb.domain.passages import Passage, Sentence
-from kb.domain.search import SearchHit, SearchMode, SearchResult
+from kb.domain.search import Passage, SearchMode, SearchResult, Sentence
 from kb.language.detect import query_language
 from kb.operations.opening.clock import now_utc
 from kb.records import NamedTuple
@@ -201,39 +199,13 @@ def settings_of(found: Findings) -> dict[str, object]:
     }
 
 
-def hit_passage(number: int, hit: SearchHit, text: str, lang: str, spans_json: str = "") -> Passage:
-    """A hit as a passage with its whole text.
-
-    A citation by times or regions names all of those of the passage's text: a hit names only those that contain the
-    words of the question.
-    """
-    by_place = bool(spans_json) and isinstance(hit.citation, (TimeCitation, RegionCitation))
-    return Passage(
-        number=number,
-        chunk_id=hit.chunk_id,
-        doc_id=hit.doc_id,
-        doc_path=hit.doc_path,
-        source_path=hit.source_path,
-        title=hit.title,
-        heading_path=hit.heading_path,
-        section_label=hit.section_label,
-        lang=lang,
-        text=text,
-        citation=cite(hit.doc_path, json.loads(spans_json), hit.section_label) if by_place else hit.citation,
-        score=hit.score,
-        retrieval=hit.retrieval,
-        commit=hit.repository.commit if hit.repository else None,
-        spans_json=spans_json if by_place else "",
-    )
-
-
-def code_passage(number: int, hit: SearchHit, found: CodeHit) -> Passage:
-    """A hit in source code as a passage: its chunk, cited by the chunk's lines."""
-    cited = hit.citation
+def code_passage(number: int, hit: CodeHit) -> Passage:
+    """A hit in source code as a passage of an answer: its chunk, cited by the chunk's lines."""
+    cited = hit.passage.citation
     if isinstance(cited, CodeCitation):
-        last = found.first_line + found.text.count("\n")
-        cited = cited._replace(line_start=found.first_line, line_end=last)
-    return hit_passage(number, hit._replace(citation=cited), found.text, "und")
+        last = hit.first_line + hit.passage.text.count("\n")
+        cited = cited._replace(line_start=hit.first_line, line_end=last)
+    return hit.passage._replace(number=number, cited=cited, lang="und")
 
 
 def _label(citation: Citation, heading_path: Sequence[str], title: str) -> str:
@@ -265,12 +237,11 @@ def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[Answe
     return tuple(found)
 
 
-def _candidate(hit: SearchHit, said: tuple[Passage, Sentence] | None) -> AnswerCitation:
+def _candidate(hit: Passage, said: tuple[Passage, Sentence] | None) -> AnswerCitation:
     cited, quote = hit.citation, None
     if said is not None:
         passage, line = said
         quote = line.text
-        cited = sentence_citation(passage, line) if passage.spans_json else cited
+        cited = sentence_citation(passage, line) if passage.is_cited_by_place else cited
     label = _label(hit.citation, hit.heading_path, hit.title)
-    commit = hit.repository.commit if hit.repository else None
-    return AnswerCitation(None, cited, hit.chunk_id, label, hit.source_path, quote, hit.score, commit)
+    return AnswerCitation(None, cited, hit.chunk_id, label, hit.source_path, quote, hit.score, hit.commit)

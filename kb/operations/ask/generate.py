@@ -12,8 +12,8 @@ from kb.answer.prompt import build_prompt
 from kb.answer.wording import judged_words, say, why
 from kb.domain.answers import Answer, Claim, ClaimStatus, Generated
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
-from kb.domain.passages import Passage
 from kb.domain.run_handle import RunHandle
+from kb.domain.search import Passage
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.opening.base import Base

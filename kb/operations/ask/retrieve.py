@@ -25,15 +25,14 @@ from kb.answer.questions import resolve
 from kb.answer.wording import say
 from kb.domain.answers import Channel, EmbeddingRef, Evidence, Turn
 from kb.domain.code_hits import CodeFound
-from kb.domain.passages import Passage
-from kb.domain.search import RetrievalDetail, SearchHit, SearchQuery, SearchResult
+from kb.domain.search import Passage, SearchQuery, SearchResult
 from kb.domain.text import stored_text
 from kb.language.detect import query_language
 from kb.language.occurrences import occurs
 from kb.language.pages import lists_pages
 from kb.language.sentences import sentence_ranges
 from kb.operations.answers.records import conversation
-from kb.operations.ask.findings import AskRequest, Findings, code_passage, hit_passage
+from kb.operations.ask.findings import AskRequest, Findings, code_passage
 from kb.operations.opening.base import Base
 from kb.operations.opening.vectors import VectorSource
 from kb.operations.search.search import search, vector_source
@@ -103,18 +102,19 @@ def _found(
     return found if result.code is None else _notes_or_code(base.db, found, result.code)
 
 
-def quotable_passages(db: Connection, hits: Iterable[SearchHit]) -> dict[str, Passage]:
-    """The hits that contain a sentence, as whole passages numbered from 1, by chunk id.
+def quotable_passages(db: Connection, hits: Iterable[Passage]) -> dict[str, Passage]:
+    """The hits that contain a sentence, by chunk id; each is cited as a whole where it is cited by times or regions.
 
     Embeds and lists of links or pages match questions but answer none.
     """
-    by_chunk = {hit.chunk_id: hit for hit in hits}
-    rows = queries.select_passages(db, chunk_ids_json=json.dumps(list(by_chunk)))
-    quotable = (row for row in rows if next(sentence_ranges(row.text), None) is not None and not lists_pages(row.text))
-    return {
-        row.chunk_id: hit_passage(number, by_chunk[row.chunk_id], row.text, row.lang, row.source_spans_json)
-        for number, row in enumerate(quotable, 1)
+    quotable = {
+        hit.chunk_id: hit._replace(cited=None) if hit.is_cited_by_place else hit
+        for hit in hits
+        if next(sentence_ranges(hit.text), None) is not None and not lists_pages(hit.text)
     }
+    unread = [chunk for chunk, hit in quotable.items() if not hit.lang]  # a search by words alone does not read it
+    rows = queries.select_chunk_languages(db, chunk_ids_json=json.dumps(unread)) if unread else []
+    return quotable | {row.chunk_id: quotable[row.chunk_id]._replace(lang=row.lang) for row in rows}
 
 
 def _judged(
@@ -131,7 +131,7 @@ def _judged(
     terms = term_weights(base.index, result.searched)
     near = None if source is None else partial(source.similarities, question)
     excerpts = read_excerpts(question, terms, passages[:READ_PASSAGES], near)
-    found = [_with_share(base, result, each.retrieval) for each in passages[:JUDGED_HITS]]
+    found = [_with_share(base, result, each) for each in passages[:JUDGED_HITS]]
     best = standing(found[0], result.candidates or found)
     judged = judge(question, terms, excerpts, best)
     language = query_language(result.query.text)
@@ -146,8 +146,8 @@ def read_evidence(judgement: Judgement) -> Evidence:
     return Evidence(judgement.about, channel, judgement.version, best.words, best.lead, nearness, judgement.right)
 
 
-def _with_share(base: Base, result: SearchResult, found: RetrievalDetail) -> RetrievalDetail:
-    """The scores of a hit with its share of the question's words, which a search by words alone leaves out."""
+def _with_share(base: Base, result: SearchResult, found: Passage) -> Passage:
+    """A hit with its share of the question's words, which a search by words alone leaves out."""
     if found.lexical_share is not None or found.lexical_score is None:
         return found
     highest = base.index.bm25_max(result.searched)
@@ -182,14 +182,13 @@ def _notes_or_code(db: Connection, notes: Findings, code: CodeFound) -> Findings
     """The findings to answer from: those among notes, or the same question's in source code."""
     from kb.answer.code import code_evidence  # a knowledge base without code need not load it
 
-    k = notes.request.k
-    hits, code_hits = notes.result.among_code[:k], code.hits[:k]
+    kept = code._replace(hits=code.hits[: notes.request.k])
     found = notes._replace(
-        result=notes.result._replace(hits=hits),
+        result=notes.result._replace(hits=tuple(each.passage for each in kept.hits)),
         evidence=code_evidence(db, code),
-        passages=tuple(code_passage(number, *each) for number, each in enumerate(zip(hits, code_hits, strict=True), 1)),
+        passages=tuple(code_passage(number, each) for number, each in enumerate(kept.hits, 1)),
         judgement=None,
-        code=code._replace(hits=code_hits),
+        code=kept,
     )
     if not notes.result.hits or (code.is_of_code and found.state != "refused"):
         return found

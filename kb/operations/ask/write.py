@@ -106,8 +106,8 @@ def _quote_code(found: Findings, code: CodeFound, written: Written) -> Answer:
 
     hits = answering(code, is_sure=found.state == "answered")
     passages = {passage.chunk_id: passage for passage in written.packed}
-    quoted = quote_code(hits, [passages[hit.chunk_id] for hit in hits], found.first_number)
-    notes = tuple(say(found.language, "goes_on", hit.citation.to_uri()) for hit in hits if is_cut(hit))
+    quoted = quote_code(hits, [passages[hit.passage.chunk_id] for hit in hits], found.first_number)
+    notes = tuple(say(found.language, "goes_on", hit.passage.citation.to_uri()) for hit in hits if is_cut(hit))
     return found.answer(written, quoted.text, quoted.claims, quoted.cited, notes)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.answer.judging import Judgement
-from kb.domain.results.calibration import AnswerPoint, CalibrationReport, GatePoint, Separation
+from kb.domain.results.evaluation import AnswerPoint, CalibrationReport, GatePoint, Separation
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import UsageError
 from kb.eval.golden import GoldenSet, Question

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.config import Config
-from kb.domain.results.measured import GroupMetrics, RunRow
+from kb.domain.results.evaluation import EvalRun, GroupMetrics
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import NotFound
 from kb.eval.golden import Question, read_golden
@@ -32,11 +32,15 @@ class RunReport(NamedTuple):
     `index_changed`: the index changed meanwhile, so the run measured an earlier state of it.
     """
 
-    run: RunRow
-    groups: tuple[GroupMetrics, ...]
+    run: EvalRun
     resumed: int
     folder: Path
     index_changed: bool
+
+    @property
+    def groups(self) -> tuple[GroupMetrics, ...]:
+        """The metrics of the run."""
+        return self.run.groups
 
 
 def run_suite(base: Base, request: RunRequest, handle: RunHandle) -> RunReport:
@@ -60,7 +64,7 @@ def run_suite(base: Base, request: RunRequest, handle: RunHandle) -> RunReport:
 
 def _ask_all(
     db: Connection,
-    run: RunRow,
+    run: EvalRun,
     left: Sequence[tuple[int, Question]],
     expected: Mapping[str, Expected],
     asker: GoldenAsker,
@@ -78,7 +82,7 @@ def _ask_all(
             return
 
 
-def _keep(db: Connection, run: RunRow, outcomes: Iterable[tuple[Question, str]]) -> None:
+def _keep(db: Connection, run: EvalRun, outcomes: Iterable[tuple[Question, str]]) -> None:
     """Stores the outcomes of a batch, except those that a concurrent call of the same run has stored.
 
     Raises: NotFound where the run is no longer there.
@@ -93,7 +97,7 @@ def _keep(db: Connection, run: RunRow, outcomes: Iterable[tuple[Question, str]])
             queries.insert_query_result(db, run_id=run.run_id, query_id=question.id, result_json=result)
 
 
-def _finished(db: Connection, config: Config, begun: RunRow, *, resumed: int) -> RunReport:
+def _finished(db: Connection, config: Config, begun: EvalRun, *, resumed: int) -> RunReport:
     """The report of a run; finishes the run if every question was asked."""
     run_id = begun.run_id
     run = next(run for run in queries.select_runs(db) if run.run_id == run_id)
@@ -103,5 +107,7 @@ def _finished(db: Connection, config: Config, begun: RunRow, *, resumed: int) ->
         whole = next(group for group in groups if group.grouping == "all")
         queries.finish_run(db, aggregate_json=json.dumps(whole._asdict()), finished_at=now_utc(), run_id=run_id)
         run = next(run for run in queries.select_runs(db) if run.run_id == run_id)
-        write_run_files(folder, run, groups, queries.select_results(db, run_id=run_id))
-    return RunReport(run, groups, resumed, folder, index_changed=run.corpus_revision != corpus_revision(db))
+        run = run._replace(groups=groups)
+        write_run_files(folder, run, queries.select_results(db, run_id=run_id))
+    run = run._replace(groups=groups)
+    return RunReport(run, resumed, folder, index_changed=run.corpus_revision != corpus_revision(db))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kb.config import Config
 from kb.domain.citations import cited_lines
-from kb.domain.search import SearchHit
+from kb.domain.search import Passage
 from kb.errors import UsageError
 from kb.eval.golden import Expectation, GoldenSet, Question, parse_golden, question_yaml, read_golden, write_golden
 from kb.eval.question_files import count_questions, read_judged_folder
@@ -51,7 +51,7 @@ def require_search_settings(settings: Sequence[str]) -> None:
             )
 
 
-def judged_question(suite: Path, query: str, judged: Sequence[tuple[SearchHit, int]], category: str | None) -> Question:
+def judged_question(suite: Path, query: str, judged: Sequence[tuple[Passage, int]], category: str | None) -> Question:
     """A question that expects the hits judged above 0, each by its lines; unanswerable where there is none.
 
     Its id is new in the golden set. Raises: GoldenInvalid.

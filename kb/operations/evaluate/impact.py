@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.results.answers import Standing
-from kb.domain.results.measured import Impact
+from kb.domain.results.evaluation import Impact
 from kb.errors import NotFound
 from kb.eval.golden import read_golden
 from kb.operations.answers.verify import look_up, verify

@@ -11,7 +11,7 @@ from typing import Any
 from kb.domain.citations import cited_lines
 from kb.domain.ids import content_hash
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchHit, SearchMode, SearchQuery, SearchResult
+from kb.domain.search import Passage, SearchMode, SearchQuery, SearchResult
 from kb.errors import GoldenInvalid, ModelMissing, QuerySyntaxError
 from kb.eval.golden import GoldenSet, Question
 from kb.eval.outcome import Expected, answered, cited_lines_hold, graded, holds_all, resolve
@@ -142,7 +142,7 @@ class CitedFiles:
                 self._lines[source_path] = []
         return self._lines[source_path]
 
-    def hold(self, hit: SearchHit, text: str) -> bool | None:
+    def hold(self, hit: Passage, text: str) -> bool | None:
         """Whether the cited lines hold the passage and no other line; None for a citation without lines."""
         lines = cited_lines(hit.citation)
         if lines is None:

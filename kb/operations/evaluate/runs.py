@@ -11,8 +11,7 @@ import kb
 from kb.config import Config
 from kb.config.writing import items
 from kb.domain.ids import canonical_json, content_hash, id_from
-from kb.domain.results.comparison import Answered, Comparison, Hit, MeasuredRun
-from kb.domain.results.measured import RunRow
+from kb.domain.results.evaluation import Answered, Comparison, EvalRun, Hit, MeasuredRun
 from kb.domain.search import SearchMode
 from kb.errors import NotFound, UsageError
 from kb.eval.comparison import compare
@@ -42,7 +41,7 @@ class RunRequest:
     with_ask: bool = False
 
 
-def begin_run(base: Base, db: Connection, golden: GoldenSet, request: RunRequest, ranking: str) -> RunRow:
+def begin_run(base: Base, db: Connection, golden: GoldenSet, request: RunRequest, ranking: str) -> EvalRun:
     """The unfinished run with the same questions, corpus, settings and versions, or a new one.
 
     `base` is measured, with the ranking labelled `ranking`; the run is stored through `db`.
@@ -70,13 +69,13 @@ def begin_run(base: Base, db: Connection, golden: GoldenSet, request: RunRequest
         return next(run for run in queries.select_runs(db) if run.run_id == run_id)
 
 
-def list_runs(base: Base) -> list[RunRow]:
+def list_runs(base: Base) -> list[EvalRun]:
     """All runs, the newest first."""
     with base.reading() as base:
         return queries.select_runs(base.db)
 
 
-def find_run(runs: Sequence[RunRow], named: str) -> RunRow:
+def find_run(runs: Sequence[EvalRun], named: str) -> EvalRun:
     """The newest run of that name, or the one whose id begins with it. Raises: NotFound."""
     for run in runs:
         if run.name == named:
@@ -88,7 +87,7 @@ def find_run(runs: Sequence[RunRow], named: str) -> RunRow:
     raise NotFound(f"{what} {'is' if not found else 'are'} called {named!r}", "kb eval list shows them")
 
 
-def forget_runs(config: Config, named: Sequence[str]) -> list[RunRow]:
+def forget_runs(config: Config, named: Sequence[str]) -> list[EvalRun]:
     """Removes runs with their results and candidates; their folders stay.
 
     Raises: NotFound, before anything is removed.
@@ -180,7 +179,7 @@ def write_report(comparison: Comparison, file: Path) -> None:
         raise UsageError(f"{file} cannot be written: {error.strerror}", "name another file with --report") from error
 
 
-def _measured(db: Connection, run: RunRow) -> MeasuredRun:
+def _measured(db: Connection, run: EvalRun) -> MeasuredRun:
     results = {row.query_id: json.loads(row.result_json) for row in queries.select_results(db, run_id=run.run_id)}
     answered = {
         metrics.query_id: Answered(
@@ -194,4 +193,5 @@ def _measured(db: Connection, run: RunRow) -> MeasuredRun:
         for metrics in queries.select_query_metrics(db, run_id=run.run_id)
         if metrics.query_id in results  # on the page some questions may be hidden
     }
-    return MeasuredRun(run, tuple(queries.select_group_metrics(db, run_id=run.run_id)), answered)
+    groups = tuple(queries.select_group_metrics(db, run_id=run.run_id))
+    return MeasuredRun(run._replace(groups=groups), answered)

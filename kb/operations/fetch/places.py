@@ -28,8 +28,7 @@ from kb.domain.derived import DERIVED_NAMES
 from kb.domain.ids import content_hash
 from kb.domain.kinds import MediaType, kind_of
 from kb.domain.results.fetched import FetchTarget
-from kb.domain.results.inspection import DocumentDetail
-from kb.domain.results.symbols import SymbolDetail
+from kb.domain.results.inspection import DocumentRow, SymbolDetail
 from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, InvalidId, KbError, NotFound, UsageError
 from kb.extract.cited_text import cited_text
@@ -54,7 +53,7 @@ _HINT = "search gives citations such as notes/a.md#L12-L34; list shows what is i
 class Place(NamedTuple):
     """A document and the place in it; `chunk_id` where the request has a passage's id."""
 
-    document: DocumentDetail
+    document: DocumentRow
     citation: Citation
     chunk_id: str | None = None
 
@@ -96,18 +95,18 @@ def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[P
     raise _no_place(place)
 
 
-def document_at(db: Connection, root: Path, typed: str) -> DocumentDetail | None:
+def document_at(db: Connection, root: Path, typed: str) -> DocumentRow | None:
     """The document of exactly that path, which may be absolute if it begins with the workspace's root."""
     below = os.path.relpath(os.path.normpath(typed), root) if os.path.isabs(typed) else os.path.normpath(typed)
     return _stored_at(db, to_posix(below))
 
 
-def _stored_at(db: Connection, path: str) -> DocumentDetail | None:
+def _stored_at(db: Connection, path: str) -> DocumentRow | None:
     found = queries.select_document_at(db, workspace_path=path)
     return None if found is None else queries.select_document(db, doc_id=found.doc_id)
 
 
-def require_document(db: Connection, path: str) -> DocumentDetail:
+def require_document(db: Connection, path: str) -> DocumentRow:
     """The document at a path below the workspace root, as stored or percent-encoded. Raises: NotFound."""
     for spelled in dict.fromkeys((stored_text(path), stored_text(unquote(path)))):
         if (found := _stored_at(db, spelled)) is not None:
@@ -151,7 +150,7 @@ def _with_id(db: Connection, typed: str) -> list[Place] | None:
     return [Place(document, citation, chunk.chunk_id)]
 
 
-def _within(db: Connection, target: FetchTarget, document: DocumentDetail) -> list[Place]:
+def _within(db: Connection, target: FetchTarget, document: DocumentRow) -> list[Place]:
     """The requested part of a document, or all of it."""
     named = [name for name in ("lines", "page", "time", "symbol") if getattr(target, name) is not None]
     if len(named) > 1:
@@ -186,7 +185,7 @@ def _read_time(typed: str) -> tuple[int, int]:
     return start, end
 
 
-def _whole(db: Connection, document: DocumentDetail) -> list[Place]:
+def _whole(db: Connection, document: DocumentRow) -> list[Place]:
     """All lines of a file that has lines; else the places of its passages, in order."""
     path = document.workspace_path
     if kind_of(MediaType(document.media_type)).citation in ("line", "code"):
@@ -198,7 +197,7 @@ def _whole(db: Connection, document: DocumentDetail) -> list[Place]:
     return [Place(document, citation) for citation in cited.values()]
 
 
-def _defined(db: Connection, target: FetchTarget, document: DocumentDetail | None) -> list[Place]:
+def _defined(db: Connection, target: FetchTarget, document: DocumentRow | None) -> list[Place]:
     """The definitions of a name, in one file or in all."""
     name = dotted(stored_text(target.symbol or "").strip())
     if not name:
@@ -262,11 +261,11 @@ class Texts:
         self._artifacts = config.artifact_dir
         self._kept: dict[str, _Kept] = {}
 
-    def is_current(self, document: DocumentDetail) -> bool:
+    def is_current(self, document: DocumentRow) -> bool:
         """Whether the file still has the content that was indexed."""
         return self._of(document).is_current
 
-    def at(self, document: DocumentDetail, citation: Citation, context_lines: int) -> PlaceText:
+    def at(self, document: DocumentRow, citation: Citation, context_lines: int) -> PlaceText:
         """The text at a place, with `context_lines` lines around it.
 
         Raises: NotFound where the document has no such place; FileVanished where its content is gone.
@@ -282,7 +281,7 @@ class Texts:
         return PlaceText(citation, tuple(text.split("\n")), None, None)
 
     def _lines(
-        self, document: DocumentDetail, citation: Citation, asked: tuple[int, int], context_lines: int
+        self, document: DocumentRow, citation: Citation, asked: tuple[int, int], context_lines: int
     ) -> PlaceText:
         lines = self._of(document).lines
         if lines is None:
@@ -297,14 +296,14 @@ class Texts:
         start, end = max(1, first - context_lines), min(total, last + context_lines)
         return PlaceText(_with_lines(citation, first, last), lines[start - 1 : end], start, total)
 
-    def _of(self, document: DocumentDetail) -> _Kept:
+    def _of(self, document: DocumentRow) -> _Kept:
         if document.doc_id not in self._kept:
             content, is_current = indexed_content(document)
             self._kept[document.doc_id] = _Kept(None if content is None else file_lines(content), is_current)
         return self._kept[document.doc_id]
 
 
-def indexed_content(document: DocumentDetail) -> tuple[bytes | None, bool]:
+def indexed_content(document: DocumentRow) -> tuple[bytes | None, bool]:
     """The indexed bytes, checked by their hash, and whether the file still has them.
 
     They come from the file, else from kb's copy; None where neither has them.

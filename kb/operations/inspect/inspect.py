@@ -18,8 +18,9 @@ from kb.domain.results.inspection import (
     DocumentInspection,
     DocumentRow,
     FolderPage,
+    SymbolDetail,
+    SymbolInspection,
 )
-from kb.domain.results.symbols import SymbolDetail, SymbolInspection
 from kb.domain.text import stored_text, to_posix
 from kb.errors import InvalidId, NotFound
 from kb.language.names import dotted
@@ -92,7 +93,7 @@ def inspect_chunk(session: Base, typed: str) -> ChunkInspection:
     with session.reading() as base:
         chunk_id = _one_of(queries.find_chunk_ids(base.db, prefix=typed), typed, "chunk")
         chunk = _stored(queries.select_chunk(base.db, chunk_id=chunk_id), chunk_id)
-        return ChunkInspection(chunk, queries.select_chunk_embeddings(base.db, chunk_id=chunk_id))
+        return chunk._replace(embeddings=tuple(queries.select_chunk_embeddings(base.db, chunk_id=chunk_id)))
 
 
 def corpus_stats(db: Connection) -> CorpusStats:

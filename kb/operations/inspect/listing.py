@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import kb
 from kb.domain.filters import FILTERS, SearchFilters, with_values
 from kb.domain.results.ingest import IngestReport, item_json
-from kb.domain.results.inspection import FileProblem, LastIngest
-from kb.domain.results.listing import BaseStatus, Listed, ListedKind, Listing
+from kb.domain.results.inspection import BaseStatus, FileProblem, LastIngest, Listed, ListedKind, Listing
 from kb.domain.results.viewing import FacetCount, NearDocument, VaultMap
 from kb.domain.symbols import shown_name
 from kb.domain.text import stored_text

@@ -9,7 +9,7 @@ from posixpath import dirname, join, normpath
 from kb.domain.citations import Citation, cite, parse_citation
 from kb.domain.derived import DERIVED_NAMES, Transcript, TranscriptSegment
 from kb.domain.kinds import KINDS, MediaType, kind_of
-from kb.domain.results.inspection import DocumentDetail
+from kb.domain.results.inspection import DocumentRow
 from kb.domain.results.viewing import DocumentView, KeptFile
 from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, NotFound
@@ -55,7 +55,7 @@ def kept_file(session: Base, path: str) -> KeptFile:
     return KeptFile(kept, document.media_type)
 
 
-def note_named(session: Base, name: str, linked_from: str) -> DocumentDetail:
+def note_named(session: Base, name: str, linked_from: str) -> DocumentRow:
     """The target of a link in `linked_from`: a document beside it, below the root, or the nearest of that name.
 
     The part of a link after `#` is ignored. Raises: NotFound.
@@ -84,7 +84,7 @@ def _media(session: Base, view: DocumentView) -> DocumentView:
     return view._replace(place_text=text, speech=speech)
 
 
-def _place_of(session: Base, document: DocumentDetail, chunk_id: str) -> Citation | None:
+def _place_of(session: Base, document: DocumentRow, chunk_id: str) -> Citation | None:
     """The place of a passage in the document; None where the passage is gone."""
     with session.reading() as base:
         chunk = queries.select_chunk(base.db, chunk_id=chunk_id)
@@ -93,7 +93,7 @@ def _place_of(session: Base, document: DocumentDetail, chunk_id: str) -> Citatio
     return cite(document.workspace_path, json.loads(chunk.source_spans_json), chunk.section_label)
 
 
-def _named(session: Base, typed: str) -> tuple[DocumentDetail, Citation | None]:
+def _named(session: Base, typed: str) -> tuple[DocumentRow, Citation | None]:
     """The document of a path, which may contain a `#`; else that of a citation, and the citation."""
     try:
         return _document(session, typed), None
@@ -107,7 +107,7 @@ def _named(session: Base, typed: str) -> tuple[DocumentDetail, Citation | None]:
         return _document(session, citation.path), citation
 
 
-def _document(session: Base, path: str) -> DocumentDetail:
+def _document(session: Base, path: str) -> DocumentRow:
     with session.reading() as base:
         return require_document(base.db, path)
 

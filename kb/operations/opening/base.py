@@ -30,7 +30,7 @@ from kb.store.connection import Connection, data_version, open_reader, open_vers
 from kb.store.schema_version import latest_version, require_known_schema, schema_state
 
 if TYPE_CHECKING:
-    from kb.domain.candidates import PairOrder
+    from kb.domain.search import PairOrder
     from kb.operations.opening.exposure import Audience
     from kb.operations.opening.vectors import VectorSource
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.domain.candidates import PairOrder, PairScorer
 from kb.domain.embeddings import EmbeddingModel
 from kb.domain.filters import SearchFilters
-from kb.domain.search import QueryVectors, SearchQuery
+from kb.domain.search import PairOrder, PairScorer, QueryVectors, SearchQuery
 from kb.domain.text import start_of
 from kb.embed.codec import unpack_vector
 from kb.embed.provider import LLAMA_CPP, PLUGIN

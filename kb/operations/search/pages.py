@@ -10,8 +10,8 @@ import json
 from typing import Any
 from zlib import crc32
 
-from kb.domain.results.search_page import SearchPage
-from kb.domain.search import SearchHit, SearchQuery
+from kb.domain.results.searching import SearchPage
+from kb.domain.search import Passage, SearchQuery
 from kb.errors import InvalidCursor
 from kb.operations.opening.base import Base
 from kb.operations.opening.paging import TokenCounter, read_cursor, token_counter, write_cursor
@@ -51,9 +51,9 @@ def search_page(
         return SearchPage(result, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision)
 
 
-def _within(hits: list[SearchHit], max_tokens: int | None, counter: TokenCounter) -> tuple[tuple[SearchHit, ...], int]:
+def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) -> tuple[tuple[Passage, ...], int]:
     """The hits that fit, at least one, and the tokens of what is shown of them."""
-    kept: list[SearchHit] = []
+    kept: list[Passage] = []
     tokens = 0
     for hit in hits:
         # Not at an end of the text: what has been cut before is remembered as it is counted again.

@@ -87,7 +87,7 @@ def _without_documents(base: Base, result: SearchResult) -> SearchResult:
 
 def _without_words(result: SearchResult) -> SearchResult:
     """The result, which says so where no passage has a word of the question."""
-    if result.query.mode != "hybrid" or any(hit.retrieval.lexical_score for hit in result.hits):
+    if result.query.mode != "hybrid" or any(hit.lexical_score for hit in result.hits):
         return result
     if not result.candidates or any(each.lexical_score for each in result.candidates):
         return result

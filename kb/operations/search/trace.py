@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TypeVar
 
 from kb.config import Config
-from kb.domain.results.search_trace import SearchTrace, Stage, StatementRuns
+from kb.domain.results.searching import SearchTrace, Stage, StatementRuns
 from kb.domain.search import SearchResult
 from kb.operations.opening.base import Base
 from kb.store.trace import profiled_statements
