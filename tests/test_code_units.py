@@ -171,7 +171,7 @@ def assert_every_line_is_in_one(text: str, found: list[CodeSpan]) -> None:
 def test_every_line_is_in_exactly_one_unit_and_what_is_defined_is_named(name: str) -> None:
     document = read(name, SOURCES[name])
     assert_every_line_is_in_one(SOURCES[name], spans(chunk_units(document, POLICY)))
-    found = {(symbol.qualified, symbol.kind) for symbol in document.symbols}
+    found = {(symbol.qualified_name, symbol.kind) for symbol in document.symbols}
     assert set(DEFINED[name].items()) <= found
 
 
@@ -200,7 +200,7 @@ def test_calls_are_known_with_the_definition_they_stand_in() -> None:
         if name not in ("a.js", "a.tsx"):
             assert "step" in {each.name for each in read(name, SOURCES[name]).references}, name
     (call,) = read("a.go", SOURCES["a.go"]).references
-    assert (call.name, call.source, call.line) == ("step", "a.(*Thing).Grow", 10)
+    assert (call.name, call.from_symbol, call.line) == ("step", "a.(*Thing).Grow", 10)
 
 
 def test_a_long_definition_is_cut_where_statements_begin() -> None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kb.domain.on_wire import on_wire, wire_kind
-from kb.domain.symbols import shown_name
 from kb.errors import InvalidCitation
 from kb.records import NamedTuple
 
@@ -27,6 +26,15 @@ class LineCitation(NamedTuple):
         """The citation as `path#L12-L34`, or `path#L12` for a single line."""
         lines = f"L{self.start}" if self.start == self.end else f"L{self.start}-L{self.end}"
         return f"{self.path}#{lines}"
+
+
+def shown_name(qualified: str, path: str) -> str:
+    """A qualified name without the module that its file's path shows: `Foo.bar`."""
+    module = path.rpartition(".")[0].removesuffix("/__init__")
+    for prefix in (f"{module}.", f"{module.replace('/', '.')}."):
+        if qualified.startswith(prefix) and module:
+            return qualified[len(prefix) :]
+    return qualified
 
 
 @on_wire("citation.v1", kind="code", fields="path uri=to_uri line_start line_end symbol symbol_kind lang")

@@ -11,7 +11,7 @@ from kb.domain.ids import AssetId, BlockId, ChunkId, DocumentId, Json
 from kb.domain.kinds import MediaType
 from kb.domain.plugins import SectionChunker
 from kb.domain.spans import SourceSpan
-from kb.domain.symbols import Reference, Symbol
+from kb.domain.symbols import Symbol, SymbolUse
 from kb.domain.text import WorkspacePath
 
 SourceType = Literal["markdown", "note", "paper", "reference", "inbox"]
@@ -175,7 +175,7 @@ class Document:
     parser_version: str
     warnings: tuple[Warning, ...] = ()
     symbols: tuple[Symbol, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[SymbolUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
+from kb.domain.citations import Citation, CodeCitation
+from kb.domain.on_wire import on_wire
 from kb.records import NamedTuple
 
 OBJECT_KINDS = frozenset(("resource", "stage", "image", "service", "job", "package", "dependency"))
 """Kinds of objects that files around source code declare: of Kubernetes, Docker, Compose, CI, and package manifests.
 
 A `resource` is called `Kind/name`. An image is called without registry and tag, a package without what publishes it:
-the whole is its `qualified` name.
+the whole is its qualified name.
 """
 
 
-def shown_name(qualified: str, path: str) -> str:
-    """A qualified name without the module that its file's path shows: `Foo.bar`."""
-    module = path.rpartition(".")[0].removesuffix("/__init__")
-    for prefix in (f"{module}.", f"{module.replace('/', '.')}."):
-        if qualified.startswith(prefix) and module:
-            return qualified[len(prefix) :]
-    return qualified
-
-
+@on_wire(
+    "symbol_summary.v1",
+    title="SymbolSummaryV1",
+    fields="name qualified_name kind code_lang=language parent signature doc defined_at visibility citation",
+)
 class Symbol(NamedTuple):
-    """One definition of a source file; lines count from 1, both included.
+    """One definition; `defined_at` is the line where it begins behind its comment, decorators and attributes."""
 
-    `qualified` is its name with those around it, as its language writes it: `pkg.mod.Foo.bar` (Python),
-    `src/foo.Foo.bar` (JavaScript, TypeScript), `pkg.(*Foo).Bar` (Go), `com.foo.Foo.bar` (Java, Kotlin), `ns::Foo::bar`
-    (C++). `kind` is `function`, `method`, `class`, …; of files around source code one of OBJECT_KINDS or what the part
-    is: `section`, `rule`. `line_start` is the first line of the comment, decorators or attributes that belong to it,
-    `defined_at` the line where the definition itself begins. `is_inner`: it is inside a function.
-    """
-
+    # Lines count from 1, both included; `line_start` is the first line of what belongs to the definition.
+    # `qualified_name` is the name with those around it, as the language writes it: `pkg.mod.Foo.bar` (Python),
+    # `src/foo.Foo.bar` (JavaScript, TypeScript), `pkg.(*Foo).Bar` (Go), `com.foo.Foo.bar` (Java, Kotlin), and
+    # `ns::Foo::bar` (C++). `kind` is `function`, `method`, `class`, …; of files around source code one of OBJECT_KINDS
+    # or the kind of part: `section`, `rule`. `is_inner`: inside a function. `path` is empty while the file is read.
     name: str
-    qualified: str
+    qualified_name: str
     kind: str
-    lang: str
+    language: str
     parent: str | None
     signature: str
     doc: str | None
@@ -43,14 +39,26 @@ class Symbol(NamedTuple):
     line_end: int
     visibility: str
     is_inner: bool = False
+    path: str = ""
+
+    def citation(self) -> Citation:
+        """Where it is, its comment included."""
+        return CodeCitation(self.path, self.line_start, self.line_end, self.qualified_name, self.kind, self.language)
 
 
-class Reference(NamedTuple):
-    """A name that is called or constructed at a line, from inside the definition `source` (None: outside of any)."""
+@on_wire(fields="citation from_symbol")
+class SymbolUse(NamedTuple):
+    """A line that calls or constructs the name; `from_symbol` is the definition around it."""
 
-    name: str
-    source: str | None
+    # While its file is read, `path` is empty; of a row, `name`.
     line: int
+    from_symbol: str | None
+    name: str = ""
+    path: str = ""
+
+    def citation(self) -> Citation:
+        """The line."""
+        return CodeCitation(self.path, self.line, self.line)
 
 
 class Repository(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from kb.domain.documents import Block, BlockKind, Document, Heading, Metadata, Payload, Warning, WarningKind
 from kb.domain.ids import AssetId, block_id, document_id
 from kb.domain.spans import SourceSpan
-from kb.domain.symbols import Reference, Symbol
+from kb.domain.symbols import Symbol, SymbolUse
 from kb.domain.text import WorkspacePath
 from kb.errors import FileTooLarge
 from kb.language.detect import SAMPLE_CHARS, detect_language
@@ -56,7 +56,7 @@ class DocumentBuilder:
         title: str | None = None,
         lang: str | None = None,
         symbols: tuple[Symbol, ...] = (),
-        references: tuple[Reference, ...] = (),
+        references: tuple[SymbolUse, ...] = (),
     ) -> Document:
         """The document. The default title is the file's name; the default language is that of its first text."""
         workspace_path, asset_id, parser_version = self._identity

@@ -240,9 +240,9 @@ def _symbol_rows(document: Document) -> Iterator[queries.SymbolRow]:
             "path": document.workspace_path,
             "name": symbol.name,
             "folded_name": squashed(symbol.name),
-            "qualified_name": symbol.qualified,
+            "qualified_name": symbol.qualified_name,
             "kind": symbol.kind,
-            "language": symbol.lang,
+            "language": symbol.language,
             "parent": symbol.parent,
             "signature": symbol.signature,
             "doc": symbol.doc,
@@ -257,7 +257,7 @@ def _symbol_rows(document: Document) -> Iterator[queries.SymbolRow]:
 
 def _reference_rows(document: Document) -> Iterator[queries.SymbolRefRow]:
     return (
-        {"doc_id": document.doc_id, "line": each.line, "name": each.name, "from_symbol": each.source}
+        {"doc_id": document.doc_id, "line": each.line, "name": each.name, "from_symbol": each.from_symbol}
         for each in document.references
     )
 

@@ -20,14 +20,14 @@ from kb.domain.results.inspection import DocumentEmbedding
 from kb.domain.results.inspection import DocumentRow
 from kb.domain.results.inspection import FolderEntry
 from kb.domain.results.inspection import LastIngest
-from kb.domain.results.inspection import SymbolDetail
-from kb.domain.results.inspection import SymbolUse
 from kb.domain.results.viewing import FacetCount
 from kb.domain.results.viewing import MonthCount
 from kb.domain.results.viewing import NearDocument
 from kb.domain.results.viewing import PathRow
 from kb.domain.results.viewing import UnembeddedRow
 from kb.domain.search import Passage
+from kb.domain.symbols import Symbol
+from kb.domain.symbols import SymbolUse
 
 AnswerRow = NamedTuple("AnswerRow", [("trace_id", str), ("query", str), ("answer", str), ("grounded", int),
     ("refusal_reason", str | None), ("model_id", str), ("model_provider", str), ("embedding_model_id", str | None),
@@ -374,7 +374,7 @@ def list_properties(db: Connection, *, doc_ids_json: str | None, row_limit: int,
     row_offset: int) -> list[CountedProperty]: ...
 def list_symbol_uses(db: Connection, *, name: str) -> list[SymbolUse]: ...
 def list_symbols(db: Connection, *, name: str | None, symbol_glob: str | None, symbol_kind: str | None,
-    doc_ids_json: str | None, row_limit: int) -> list[SymbolDetail]: ...
+    doc_ids_json: str | None, row_limit: int) -> list[Symbol]: ...
 def list_tags(db: Connection, *, doc_ids_json: str | None, row_limit: int, row_offset: int) -> list[CountedTag]: ...
 def list_unembedded(db: Connection, *, row_limit: int) -> list[UnembeddedRow]: ...
 def list_unlinked(db: Connection, *, row_limit: int) -> list[PathRow]: ...

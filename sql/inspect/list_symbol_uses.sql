@@ -1,5 +1,5 @@
 -- List the lines on which a name is called or constructed.
--- returns many kb.domain.results.inspection.SymbolUse
+-- returns many kb.domain.symbols.SymbolUse
 -- param name TEXT  as it is defined
 -- column path TEXT  path below the workspace root
 -- column line INTEGER  from 1

@@ -1,5 +1,5 @@
 -- List definitions in source code in the order of their files and lines.
--- returns many kb.domain.results.inspection.SymbolDetail
+-- returns many kb.domain.symbols.Symbol
 -- param name TEXT?  a name, plain or qualified by dots, in whatever case; NULL = any
 -- param symbol_glob TEXT?  a GLOB over names, plain or qualified; NULL = any
 -- param symbol_kind TEXT?  function, method, class, …; NULL = any

@@ -12,13 +12,13 @@ from kb.cli.call import Call, CommandGroup, json_option, pass_call
 from kb.cli.options import WholeNumber, filter_options
 from kb.cli.output.printing import echo_fields, echo_folded, echo_rows, local_time, print_json
 from kb.cli.output.terminal import plain, plain_line
-from kb.domain.citations import cite
+from kb.domain.citations import cite, shown_name
 from kb.domain.derived import NOT_DERIVED, read_labels
 from kb.domain.filters import SearchFilters
 from kb.domain.kinds import MediaType, family_of
-from kb.domain.results.inspection import BoundQuery, DocumentRow, SymbolDetail
+from kb.domain.results.inspection import BoundQuery, DocumentRow
 from kb.domain.search import MODES, SearchMode
-from kb.domain.symbols import shown_name
+from kb.domain.symbols import Symbol
 from kb.domain.text import counted
 from kb.errors import UsageError
 from kb.operations.inspect.inspect import (
@@ -86,7 +86,7 @@ def list_symbols_command(call: Call, filters: SearchFilters, path: str | None, l
     return code
 
 
-def _show_definition(row: SymbolDetail) -> None:
+def _show_definition(row: Symbol) -> None:
     place = f"{row.path}#L{row.line_start}-L{row.line_end}"
     echo_folded(plain_line(f"{shown_name(row.qualified_name, row.path)} ({row.kind}, {row.language})  {place}"))
 

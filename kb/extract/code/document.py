@@ -16,7 +16,7 @@ from kb.domain.documents import Code, Document, Metadata, Warning
 from kb.domain.ids import AssetId
 from kb.domain.kinds import media_type_of
 from kb.domain.spans import CodeSpan
-from kb.domain.symbols import OBJECT_KINDS, Reference, Symbol
+from kb.domain.symbols import OBJECT_KINDS, Symbol, SymbolUse
 from kb.domain.text import WorkspacePath
 from kb.extract.code.grammars import GRAMMARS, lacking_module, parser_version
 from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, Part, objects_of, parts_of
@@ -57,7 +57,7 @@ class FileUnit(NamedTuple):
         """The names of the definitions around the unit, outermost first."""
         if self.symbol is None:
             return self.names_shown
-        whole = self.symbol.qualified
+        whole = self.symbol.qualified_name
         return (*([whole] if self.symbol.kind in OBJECT_KINDS else whole.split(".")), *self.names_shown)
 
     @property
@@ -70,7 +70,7 @@ class FileUnit(NamedTuple):
 class _Read(NamedTuple):
     units: list[FileUnit]
     symbols: tuple[Symbol, ...] = ()
-    references: tuple[Reference, ...] = ()
+    references: tuple[SymbolUse, ...] = ()
     warnings: tuple[Warning, ...] = ()
 
 
@@ -82,7 +82,7 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
     language = language_of(workspace_path, text)
     read = _read(text, lines, language, PurePosixPath(workspace_path).name)
     module = _module(workspace_path, text, language)
-    names = {symbol.qualified: _qualified(symbol, module) for symbol in read.symbols}
+    names = {symbol.qualified_name: _qualified(symbol, module) for symbol in read.symbols}
     builder = DocumentBuilder(workspace_path, asset_id, parser_version())
     builder.warnings.extend((*decoded.warnings, *read.warnings))
     for unit in read.units:
@@ -102,11 +102,14 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
         lang="und",
         symbols=tuple(
             symbol._replace(
-                qualified=_qualified(symbol, module), parent=symbol.parent and names.get(symbol.parent, symbol.parent)
+                qualified_name=_qualified(symbol, module),
+                parent=symbol.parent and names.get(symbol.parent, symbol.parent),
             )
             for symbol in read.symbols
         ),
-        references=tuple(each._replace(source=each.source and names[each.source]) for each in read.references),
+        references=tuple(
+            each._replace(from_symbol=each.from_symbol and names[each.from_symbol]) for each in read.references
+        ),
     )
 
 
@@ -122,11 +125,11 @@ def _module(path: str, text: str, language: str) -> str:
 
 
 def _qualified(symbol: Symbol, module: str) -> str:
-    """The name as the language writes it; `symbol.qualified` joins the names around it in the file by dots."""
-    name = symbol.qualified
-    if symbol.lang == "cpp":
+    """The name as the language writes it; `symbol.qualified_name` joins the names around it in the file by dots."""
+    name = symbol.qualified_name
+    if symbol.language == "cpp":
         return name.replace(".", "::")
-    if symbol.lang == "go" and symbol.parent and _POINTER_RECEIVER.match(symbol.signature):
+    if symbol.language == "go" and symbol.parent and _POINTER_RECEIVER.match(symbol.signature):
         name = f"(*{symbol.parent}).{symbol.name}"
     return f"{module}.{name}" if module else name
 
@@ -189,9 +192,9 @@ def _named(part: Part, lines: Sequence[str], language: str, start: int, end: int
     signature = next((line.strip() for line in lines[part.start - 1 : end] if not _is_comment(line)), "")
     return Symbol(
         name=part.name,
-        qualified=part.qualified or part.name,
+        qualified_name=part.qualified or part.name,
         kind=part.kind,
-        lang=language,
+        language=language,
         parent=None,
         signature=signature[:_SIGNATURE_CHARS],
         doc=None,

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from kb.domain.symbols import Reference, Symbol
+from kb.domain.symbols import Symbol, SymbolUse
 from kb.extract.code.grammars import GRAMMARS, Grammar
 from kb.extract.code.naming import body_of, doc_of, kind_of, name_of, signature_of, text_of, visibility_of
 
@@ -59,7 +59,7 @@ class Parsed(NamedTuple):
 
     marks: tuple[Mark, ...]
     symbols: tuple[Symbol, ...]
-    references: tuple[Reference, ...]
+    references: tuple[SymbolUse, ...]
     is_flat: bool
 
 
@@ -234,13 +234,13 @@ class _Walk:
             return None
         *above, bare = name.replace("::", ".").strip(".").split(".")
         kind = kind_of(node, self._grammar.definitions[node.type], owner.kind if owner else None, self._lang)
-        parent = ".".join([*([owner.qualified] if owner else []), *above]) or None
+        parent = ".".join([*([owner.qualified_name] if owner else []), *above]) or None
         comments = "\n".join(text_of(each) for each in lead if "comment" in each.type)
         return Symbol(
             name=bare,
-            qualified=f"{parent}.{bare}" if parent else bare,
+            qualified_name=f"{parent}.{bare}" if parent else bare,
             kind=kind,
-            lang=self._lang,
+            language=self._lang,
             parent=parent,
             signature=signature_of(outer, node, self._source),
             doc=doc_of(node, comments, self._lang),
@@ -312,7 +312,7 @@ def _calls(lang: str) -> tuple[Query, ...]:
         return tuple(queries)
 
 
-def _references(root: Node, lang: str, symbols: Sequence[Symbol]) -> list[Reference]:
+def _references(root: Node, lang: str, symbols: Sequence[Symbol]) -> list[SymbolUse]:
     """The called or constructed names, each once per line, with the innermost definition around them."""
     from tree_sitter import QueryCursor
 
@@ -323,5 +323,5 @@ def _references(root: Node, lang: str, symbols: Sequence[Symbol]) -> list[Refere
     references = []
     for line, name in sorted(found):
         source = around.innermost(line, line)
-        references.append(Reference(name, source and source.qualified, line))
+        references.append(SymbolUse(line, source and source.qualified_name, name))
     return references

@@ -28,7 +28,8 @@ from kb.domain.derived import DERIVED_NAMES
 from kb.domain.ids import content_hash
 from kb.domain.kinds import MediaType, kind_of
 from kb.domain.results.fetched import FetchTarget
-from kb.domain.results.inspection import DocumentRow, SymbolDetail
+from kb.domain.results.inspection import DocumentRow
+from kb.domain.symbols import Symbol
 from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, InvalidId, KbError, NotFound, UsageError
 from kb.extract.cited_text import cited_text
@@ -224,7 +225,7 @@ def definitions(
     kind: str | None = None,
     doc_ids_json: str | None = None,
     limit: int = -1,
-) -> list[SymbolDetail]:
+) -> list[Symbol]:
     """Definitions in source code, by file and line, filtered by name, pattern, kind or documents."""
     return queries.list_symbols(
         db, name=name, symbol_glob=glob, symbol_kind=kind, doc_ids_json=doc_ids_json, row_limit=limit

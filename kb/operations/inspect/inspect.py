@@ -18,9 +18,9 @@ from kb.domain.results.inspection import (
     DocumentInspection,
     DocumentRow,
     FolderPage,
-    SymbolDetail,
     SymbolInspection,
 )
+from kb.domain.symbols import Symbol
 from kb.domain.text import stored_text, to_posix
 from kb.errors import InvalidId, NotFound
 from kb.language.names import dotted
@@ -132,7 +132,7 @@ def _stored(row: Row | None, what: str) -> Row:
     return row
 
 
-def list_symbols(session: Base, filters: SearchFilters, limit: int | None) -> list[SymbolDetail]:
+def list_symbols(session: Base, filters: SearchFilters, limit: int | None) -> list[Symbol]:
     """The definitions that pass the filters, by file and line."""
     with session.reading() as base:
         return definitions(
@@ -144,7 +144,7 @@ def list_symbols(session: Base, filters: SearchFilters, limit: int | None) -> li
         )
 
 
-def outline(session: Base, path: str) -> list[SymbolDetail]:
+def outline(session: Base, path: str) -> list[Symbol]:
     """The definitions in the document at that path, by line. Raises: NotFound."""
     with session.reading() as base:
         return definitions(base.db, doc_ids_json=json.dumps([require_document(base.db, path).doc_id]))

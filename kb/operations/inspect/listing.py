@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import kb
+from kb.domain.citations import shown_name
 from kb.domain.filters import FILTERS, SearchFilters, with_values
 from kb.domain.results.ingest import IngestReport, item_json
 from kb.domain.results.inspection import BaseStatus, FileProblem, LastIngest, Listed, ListedKind, Listing
 from kb.domain.results.viewing import FacetCount, NearDocument, VaultMap
-from kb.domain.symbols import shown_name
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError
 from kb.operations.fetch.fetch import corpus_revision
