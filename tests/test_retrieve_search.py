@@ -26,7 +26,6 @@ from kb.retrieve.search import best_by_words, lexical_params
 from kb.retrieve.terms import MAX_TERMS, QueryTerms, parted, read_query
 from kb.store import queries
 from kb.store.connection import Connection, open_reader
-from kb.store.sqlfile import header_of
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A question's text as it is asked of source code: names, words, the places of a stack trace, and objects.
+"""Parses a question about source code: names, words, the places of a stack trace, and objects.
 
 Objects are those of files around source code, asked for by their kind and name in any order: `Kubernetes Deployment
 named redis`, `redis-sentinel 이름의 쿠버네티스 Service`; a name alone is too plain a word.
@@ -133,7 +133,7 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
 
 
 def _known(db: Connection, names: Sequence[str]) -> list[queries.SymbolName]:
-    """The names of definitions that are squashed so."""
+    """The names of definitions that equal one of these once squashed."""
     if not names:
         return []
     objects = json.dumps(sorted(OBJECT_KINDS))
@@ -156,12 +156,12 @@ def _asked_kind(text: str) -> str | None:
 
 
 def _left_to_notes(terms: Sequence[str]) -> int:
-    """How many of the terms say that the question is about code, and are no kind of definition."""
+    """The number of terms that only say that the question is about code."""
     return len({term.lower() for term in terms} & (words("code_words", "about") - words("code_words", "naming")))
 
 
 def _candidates(text: str, written: Sequence[str]) -> list[str]:
-    """What may be the name of a definition: every word that says something, and the parts of `Foo.bar`."""
+    """The words that may name a definition: all but stop words, and the parts of `Foo.bar`."""
     quoted = {part for each in _QUOTED.findall(text) for part in re.split(r"\W+", each) if part}
     parts = list(dict.fromkeys(part for name in written for part in dotted(name).split(".")))
     found = [part for part in parts if part in quoted or not _says_nothing(part)]
@@ -213,7 +213,7 @@ def _is_written_as_name(name: str, text: str) -> bool:
 
 
 def _is_called_one(name: str, text: str) -> bool:
-    """Whether it is said right beside a name what that is: `the function pack`, `pack 함수`."""
+    """Whether the word beside a name says its kind: `the function pack`, `pack 함수`."""
     name = re.escape(name)
     before = pattern("code_words", "kind_before").pattern
     behind = pattern("code_words", "kind_behind").pattern
@@ -225,7 +225,7 @@ def _content(text: str) -> set[str]:
 
 
 def _speaks_of_code(text: str) -> bool:
-    """Whether a question says that it asks for a definition, or for what uses one."""
+    """Whether a question says that it asks for a definition or for its uses."""
     asked = {word.lower() for word in _WORD.findall(text)}
     about = words("code_words", "naming")
     uses = pattern("code_words", "uses", re.IGNORECASE)
@@ -234,7 +234,7 @@ def _speaks_of_code(text: str) -> bool:
 
 
 def _searched(text: str, written: Sequence[str], terms: Sequence[str]) -> Iterator[str]:
-    """The words that code is searched by: names whole and in parts, and the terms of the question."""
+    """The words to search code by: names, whole and in parts, and the terms of the question."""
     for name in written:
         for part in dotted(name).split("."):
             if len(written) == 1 or not _says_nothing(part):
@@ -358,7 +358,7 @@ def _kinds(tokens: Sequence[str], of_known: set[str]) -> dict[tuple[int, ...], f
 
 
 def _terms(tokens: Sequence[str], of_known: set[str]) -> frozenset[str]:
-    """The kinds that these words together are called; the last may have a particle, or be in the plural."""
+    """The kinds that these words name together; the last word may have a particle, or be a plural."""
     joined = squashed("".join(tokens))
     before = len(squashed("".join(tokens[:-1])))
     longer = (key for key in _vocabulary() if len(key) > before and not key.isascii() and joined.startswith(key))
@@ -384,7 +384,7 @@ def _vocabulary() -> dict[str, frozenset[str]]:
 
 
 def _kind(known: queries.SymbolName) -> str:
-    """`deployment` of `Deployment/redis`, else what the kind is."""
+    """`deployment` of `Deployment/redis`; the kind itself for other objects."""
     kind = known.kind or ""
     return squashed((known.qualified or "").partition("/")[0]) if kind == "resource" else kind
 
@@ -394,7 +394,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _bare(token: str) -> str | None:
-    """A word of a question as a name: without what stands behind it; None of a word in Hangul."""
+    """A word of a question as a name, without its ending; None for a word in Hangul."""
     match = _BARE.fullmatch(token)
     return match["name"] if match else None
 

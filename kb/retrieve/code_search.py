@@ -1,6 +1,6 @@
-"""Answers a question with source code: words and names → one SQL statement → what is named first → hits.
+"""Searches source code: words and names → one SQL statement → named definitions first → hits.
 
-Then both kinds of hits in one list: code that is named comes first, other code where it says more than the notes.
+Then it merges hits in code with hits in notes: named code comes first, other code where it has more of the words.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _counting() -> Mapping[str, str]:
 
 
 def weight(feature: str) -> float:
-    """What a feature counts in the order of source code (`code_weights.tsv`); 0 of what counts nothing."""
+    """The weight of a feature in the score of source code (`code_weights.tsv`); 0 for a feature without one."""
     return float(_counting().get(feature, 0))
 
 
@@ -55,7 +55,7 @@ def search_source_code(
 ) -> CodeFound:
     """The best hits among source code, at most `query.k`. `terms` are those of the question among notes.
 
-    A score is the share of the question's words that a chunk has, 0 to 1, and what the weights add.
+    A score is the share of the question's words that a chunk has, 0 to 1, plus the weights of its features.
 
     Raises: UsageError for a filter that cannot be.
     """
@@ -109,7 +109,7 @@ def _order(each: CodeHit) -> tuple[float, str, int, str]:
 
 
 def _worded(scored: Sequence[CodeHit], text: str) -> list[CodeHit]:
-    """The hits, where those by words among the first of them gain for the question's pairs of words, in order."""
+    """The hits, reordered: the first ones gain where they have pairs of the question's words."""
     asked = word_pairs(text)
     looked_at = [
         each._replace(passage=_gaining(each.passage, weight("worded") * share_of_pairs(asked, each.passage.text)))
@@ -125,7 +125,7 @@ def _gaining(passage: Passage, score: float) -> Passage:
 
 
 def _once(scored: Sequence[CodeHit]) -> list[CodeHit]:
-    """The chunks in their order, without later parts of a definition that is cited whole before them."""
+    """The chunks in order, without parts of a definition that an earlier hit cites as a whole."""
     kept: list[CodeHit] = []
     whole: set[tuple[str, str]] = set()
     for each in scored:
@@ -139,7 +139,7 @@ def _once(scored: Sequence[CodeHit]) -> list[CodeHit]:
 
 
 def _bm25_max(index: Index, tokens: Sequence[str]) -> float:
-    """The most that BM25 can give for these words: 2.2 · Σ idf, words that no code has included (k1 = 1.2)."""
+    """The highest BM25 for these words, also those that no code has: 2.2 · Σ idf (k1 = 1.2)."""
     chunks = index.state.code_chunks
     counts = queries.select_code_counts(index.db, words_json=json.dumps(list(tokens)))
     odds = ((max(chunks - row.chunks, 0) + 0.5) / (row.chunks + 0.5) for row in counts)
@@ -184,12 +184,12 @@ def _of_file(row: Passage, question: CodeQuestion) -> float:
 
 
 def _is_called(path: str, kind: str | None) -> bool:
-    """Whether a folder or the file is called what the question asks which of: `tests/`, `migrations/`."""
+    """Whether a folder or the file has the name of the kind that is asked for: `tests/`, `migrations/`."""
     return kind is not None and kind in map(singular, parts_of(path))
 
 
 def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
-    """What a definition gains by being named; a type more than what is called like it: its constructor, its impl."""
+    """The score of a named definition; a type gains more than its constructor or impl of the same name."""
     if (defined.kind, defined.qualified) in question.objects:
         return weight("named") + weight("qualified")
     if defined.name not in question.named:
@@ -206,7 +206,7 @@ def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
 
 
 def _place_in(row: Passage, places: Sequence[Place]) -> Place | None:
-    """The place of a stack trace that the chunk holds: the end of one path is the other, whole names."""
+    """The place of a stack trace that is in the chunk; of two paths, one may be the end of the other."""
     if not places:
         return None
     span = json.loads(row.source_spans_json)[0]
@@ -236,7 +236,7 @@ def _shown(hit: CodeHit, terms: Sequence[str], snippet_chars: int) -> Passage:
 
 
 def _citation(hit: CodeHit) -> Citation:
-    """The whole definition where the question names it, else the chunk; of a type its head."""
+    """Cites the definition that the question names, only the head of a long type; else the chunk."""
     span, named = hit.span, hit.defined
     path, lang = hit.passage.workspace_path, span.get("lang")
     if named is not None and (named.kind not in _CONTAINERS or named.line_end <= span["line_end"]):
@@ -249,7 +249,7 @@ _README = re.compile(r"readme\b", re.IGNORECASE).match
 
 
 def with_code(index: Index, query: SearchQuery, result: SearchResult, *, snippet_chars: int) -> SearchResult:
-    """The result with source code among its hits. Code keeps its order, and so do notes that people wrote.
+    """Merges source code into the hits of a result. Code keeps its order, and so do notes that people wrote.
 
     Raises: UsageError for a filter that cannot be.
     """
@@ -277,10 +277,10 @@ def with_code(index: Index, query: SearchQuery, result: SearchResult, *, snippet
 
 
 def _explaining_first(db: Connection, hits: Sequence[Passage], text: str) -> list[Passage]:
-    """The notes in the order of their scores, with the words of those that explain little counted less.
+    """The notes by score, where the words of generated pages and changelogs count less.
 
-    Where there is code, pages that say they were generated list it again (options, statements, tools), and a changelog
-    says of everything that it was changed, both in most of a question's words.
+    Beside code, generated pages repeat it (options, statements, tools), and a changelog names every change. Both have
+    most words of a question and explain little.
     """
     rows = queries.select_generated_documents(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
     counted = {row.doc_id: weight("generated") for row in rows}
@@ -292,7 +292,7 @@ def _explaining_first(db: Connection, hits: Sequence[Passage], text: str) -> lis
 
 
 def _of_words(hit: Passage) -> float:
-    """What of a score a hit's words give: of a sum of both all but what its meaning gives, else all."""
+    """The part of a hit's score that its words give: the score without its meaning, where it is a sum of both."""
     if hit.score_kind not in ("late", "linear"):
         return hit.score
     meaning = hit.late_score or hit.vector_score or 0.0
@@ -300,13 +300,13 @@ def _of_words(hit: Passage) -> float:
 
 
 def merged(notes: Sequence[Passage], shares: Sequence[float], found: CodeFound) -> list[Passage]:
-    """Notes and code in one order; `shares` are how much of the question's words each note has, 0 to 1.
+    """Notes and code in one order; `shares` are the shares of the question's words that the notes have, 0 to 1.
 
-    Code is searched by `found.searched_share` of those words. What is not named in it comes before a note where its
-    share of all of them is larger by a margin: comments must not drown notes. The margin is wider where it is asked
-    how, when or why, which notes explain, and none where it is asked which of the files there are like this one. What
-    such a question names comes first all the same, unless a note that is no README has more of its words. A note in
-    another language than the question's cannot have its words, and counts as if it had some.
+    Code that the question names comes first. Other code comes before a note if its share of the question's words is
+    larger by a margin, so that comments do not drown notes. Code is searched by only `found.searched_share` of the
+    words. The margin is wider for how, when and why, which notes explain, and there is none for code of the kind that
+    is asked for. For how, when and why a note that is no README comes before named code if it has more of the words. A
+    note in another language cannot have the question's words, so it counts as if it had some.
     """
     order: list[Passage] = []
     at = 0
@@ -337,11 +337,11 @@ _BEGINNING_CHARS = 5
 
 
 def word_pairs(text: str) -> frozenset[tuple[str, str]]:
-    """The pairs of words that follow one another in a text, words that say nothing left out."""
+    """The pairs of consecutive words of a text, without stop words."""
     said = [word for word in map(str.lower, _ENGLISH_OR_OTHER.findall(text)) if word not in english_stopwords()]
     return frozenset(pairwise(word[:_BEGINNING_CHARS] for word in said))
 
 
 def share_of_pairs(asked: frozenset[tuple[str, str]], text: str) -> float:
-    """The part of a question's pairs, 0 to 1, that a text has; 0 for a question of one word."""
+    """The share of a question's pairs that a text has, 0 to 1; 0 for a question of one word."""
     return len(asked & word_pairs(text)) / len(asked) if asked else 0.0

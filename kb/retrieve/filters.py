@@ -1,4 +1,4 @@
-"""Filters → the documents and passages that pass, as every retrieval statement takes them; days → their documents."""
+"""Applies filters: the documents and passages that pass, as parameters of the statements; documents of given days."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVERY_DOCUMENT = SearchFilters(among_visible=True)
 
 
 def passing(db: Connection, filters: SearchFilters, *, every: bool = False) -> Passing:
-    """What passes the filters; `every` passage of it is a candidate, where the question has no words.
+    """The documents and passages that pass; `every`: all of them are candidates, as the question has no words.
 
     Raises: UsageError as `eligible_documents`, and for what is no regular expression.
     """
@@ -53,7 +53,7 @@ def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
 
 
 def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
-    """The documents that pass the filters, none of which are `also` or `never`."""
+    """The documents that pass filters without `also` or `never`."""
     if filters == SearchFilters():
         return None
     passes = _path_matcher(filters.path_globs)
@@ -74,7 +74,7 @@ def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
 
 
 class DatedDocuments(NamedTuple):
-    """Days, the documents that say they are of them, and the question without what names the days."""
+    """Days that a question names, the documents dated so, and the rest of the question."""
 
     days: DaysAsked
     doc_ids: tuple[str, ...]
@@ -97,7 +97,7 @@ def stored_values(db: Connection, name: str) -> list[str]:
 
 
 def _tags_meant(db: Connection, tags: Iterable[str]) -> list[str]:
-    """The documents' tags that are one of these or below one, whatever their letter case."""
+    """The stored tags that equal one of these or are below one, in any letter case."""
     wanted = [stored_text(tag).strip("#/ ").casefold() for tag in tags]
     return [
         tag
@@ -107,7 +107,7 @@ def _tags_meant(db: Connection, tags: Iterable[str]) -> list[str]:
 
 
 def _texts(filters: SearchFilters) -> dict[str, str | None]:
-    """The filters that the statement takes as they are. Raises: UsageError for a value that is none of the choices."""
+    """The filters that need no conversion. Raises: UsageError for a value that is none of the choices."""
     found = {each: getattr(filters, each.field) for each in FILTERS if each.field not in _BY_PYTHON}
     for each, value in found.items():
         if value is not None and each.choices and value not in each.choices:
@@ -138,7 +138,7 @@ def _documents_dated(db: Connection, when: str | None) -> frozenset[str] | None:
 
 
 def _led_in(part: str) -> str:
-    """A year alone as time_span takes it: in a question it may be anything."""
+    """A year with `in` before it, as time_span wants it: in a question, a bare year may be any number."""
     part = part.strip()
     return f"in {part}" if len(part) == len("2026") and part.isdigit() else part
 
@@ -153,7 +153,7 @@ _SPECIAL = frozenset("*?[]\\!#\0")
 
 
 def _path_matcher(globs: tuple[str, ...]) -> Callable[[str], bool] | None:
-    """What tells whether a path matches any glob, in gitignore syntax: `*` stays in a folder; None where there is none.
+    """The test whether a path matches a glob, in gitignore syntax (`*` stays in a folder); None without globs.
 
     Raises: UsageError for a glob that can match nothing.
     """

@@ -1,8 +1,8 @@
-"""Which passages hold what a question asks to be in them, or not: phrases, beginnings of words, regular expressions.
+"""Finds the passages that contain, or lack, a phrase, a word prefix or a regular expression.
 
-A phrase is looked for in a passage, the headings above it and the title of its document, whatever its letter case and
-white space; it begins and ends where a word does, except in Korean, Chinese and Japanese, which do not set it apart.
-A regular expression is looked for in the passage itself, line by line, by RE2, whose time grows with the text alone.
+A phrase may be in a passage, its headings or the title of its document, in any letter case and white space. It begins
+and ends at the edge of a word, except in Korean, Chinese and Japanese, which write words together. A regular expression
+matches lines of the passage itself; RE2 runs it in time linear in the text.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ Test = Callable[[queries.PassageLike], str | None]
 
 
 def passing_passages(db: Connection, filters: SearchFilters, doc_ids_json: str | None, *, every: bool) -> Passing:
-    """What passes the filters: of the documents that do, the passages that hold and lack what they should.
+    """The passages that pass the filters, among `doc_ids_json`.
 
-    `every` one of them is a candidate where nothing is sought. Raises: UsageError for what is no regular expression.
+    `every`: all of them are candidates, also where nothing is sought. Raises: UsageError for a bad regular expression.
     """
     tests = [_test(each) for each in filters.holds]
     excluded = set[int]()
@@ -64,7 +64,7 @@ def passing_passages(db: Connection, filters: SearchFilters, doc_ids_json: str |
 
 
 def like_pattern(text: str) -> str:
-    """What LIKE finds these letters by, whatever their case: it knows that of ASCII alone."""
+    """The LIKE pattern for these letters in any case: LIKE itself folds the case of ASCII only."""
     return "".join(
         "_" if char.lower() != char.upper() and not char.isascii() else f"\\{char}" if char in "%_\\" else char
         for char in stored_text(text)
@@ -72,7 +72,7 @@ def like_pattern(text: str) -> str:
 
 
 def _like(sought: Iterable[Sought]) -> str:
-    """A LIKE pattern that what holds all of it matches: by its longest word."""
+    """A LIKE pattern for the longest word of what is sought."""
     words = (word for each in sought if each.kind != "regex" for word in re.findall(r"\w+", stored_text(each.text)))
     longest = max(words, key=len, default="")
     return f"%{like_pattern(longest)}%" if longest else _EVERY_TEXT

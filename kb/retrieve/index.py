@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Index:
-    """What the index holds at one moment; what was read is kept for as long as the object."""
+    """The contents of the index at one moment; the object caches whatever it has read."""
 
     def __init__(self, db: Connection) -> None:
         self.db = db
@@ -29,13 +29,13 @@ class Index:
 
     @cached_property
     def state(self) -> queries.IndexState:
-        """How much the index holds, and the weights of its columns."""
+        """The size of the index, and the weights of its columns."""
         found = queries.select_index_state(self.db)
         assert found is not None, "a statement of subqueries is one row"
         return found
 
     def documents_with(self, words: Iterable[str]) -> dict[str, int]:
-        """Of words as they are written, Korean ones in single jamo: those that documents have, and how many do."""
+        """How many documents have each of these words, Korean ones in single jamo; without words that none has."""
         wanted = sorted(words)
         unread = [word for word in wanted if word not in self._documents]
         if unread:
@@ -45,7 +45,7 @@ class Index:
         return {word: count for word in wanted if (count := self._documents[word])}
 
     def terms_among(self, words: Collection[str | None]) -> list[str]:
-        """Of words as the tokenizer folds them: those that are terms of the index, or of that of source code."""
+        """Those of the words, folded by the tokenizer, that are terms of the index of notes or of code."""
         unread = [word for word in words if word is not None and word not in self._terms]
         if unread:
             rows = queries.select_indexed_words(self.db, words_json=json.dumps(unread, ensure_ascii=False))
@@ -53,7 +53,7 @@ class Index:
         return [word for word in words if word is not None and self._terms[word]]
 
     def units(self, surfaces: Iterable[str]) -> list[queries.KoreanUnitRow]:
-        """What written Korean units stood for in the documents."""
+        """The morphemes of written Korean units in the documents."""
         wanted = list(surfaces)
         unread = [surface for surface in wanted if surface not in self._units]
         if unread:
@@ -83,6 +83,6 @@ class Index:
         return self._counts[wanted]
 
     def bm25_max(self, terms: Iterable[Term]) -> float | None:
-        """The most that BM25 can give for these terms together; None without terms."""
+        """The highest BM25 for these terms together; None without terms."""
         counts = self.term_counts(terms)
         return counts[-1].bm25_max if counts else None

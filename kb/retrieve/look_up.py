@@ -1,10 +1,10 @@
-"""A question of a word or two is looked up: passages that hold all of it come first, whatever ranks them afterwards.
+"""Looks up a question of one or two words: passages that contain all of them come first, however they rank.
 
     the question's words → passages that hold them, by the index → candidates of every ranking → first among its hits
 
-A word is what white space sets apart (an identifier, a number, a path), or what stands in double quotes. What holds it
-is told by the index, and by the passage's text where the index has no more than the stems of English words. No ranking
-is asked, so that none has a say: `held_first` is what is done last.
+A word ends at white space (an identifier, a number, a path), or is put in double quotes. The index says which passages
+contain it; where the index has only stems of English words, the text of the passage does. No ranking decides:
+`held_first` runs last.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LATIN_WITH_PARTICLE = re.compile(r"(.*[^\W_가-힣])([가-힣]{1,3})", re.DOTAL
 
 
 class _Asked(NamedTuple):
-    """A word that is looked up as FTS5 expressions: as it is written, without a particle, by its morphemes.
+    """FTS5 expressions for a word: as written, without its particle, by its morphemes.
 
     `forms` are the strings that the first two are made of; `patterns` are GLOB patterns for a text that has a Latin
     word as it is written.
@@ -50,7 +50,7 @@ class _Asked(NamedTuple):
 
 
 def look_up(index: Index, query: SearchQuery, read: QueryTerms) -> QueryTerms:
-    """The question's terms with the passages that hold all its words; as they are where it asks for more than those.
+    """The terms with the passages that contain all words of the question; unchanged for a longer question.
 
     Raises: UsageError for a filter that cannot be.
     """
@@ -87,18 +87,16 @@ def look_up(index: Index, query: SearchQuery, read: QueryTerms) -> QueryTerms:
 
 
 def held_among_notes(read: QueryTerms, k: int) -> list[queries.Held]:
-    """The first k of the passages among notes that hold the question: hits whatever rank they have."""
+    """The first k passages of notes that contain the question; they are hits at any rank."""
     return [each for each in read.held if not each.is_code][:k]
 
 
 def held_first(result: SearchResult, query: SearchQuery, held: Sequence[queries.Held]) -> SearchResult:
-    """The result's hits, those that hold the question first, the higher grade before the lower; at most `query.k`.
+    """The result with those hits first that contain the question, by grade; at most `query.k`.
 
-    What source code defines by a name of the question counts as what holds all of it.
-
-    What is in another language than the question cannot hold its words: it comes behind, but the best three of the ten
-    stay among them.
-    Hits of one kind share out their scores, so that these fall with the rank.
+    A definition in source code that the question names has the highest grade. A hit in another language than the
+    question cannot contain its words and comes later, but the best three of the first ten stay in the ten. Hits with
+    one kind of score exchange scores, so that scores fall with the rank.
     """
     if not held:
         return result
@@ -142,7 +140,7 @@ def _asked(index: Index, word: str, substitutions: Sequence[Substitution]) -> _A
 
 
 def _others(index: Index, word: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
-    """Expressions for what the word is searched by beside itself."""
+    """Expressions for the words that replace the word or are searched with it."""
     for each in substitutions:
         if each.asked in words_in(word):
             yield from (all_of(index, other) for other in each.searched)
@@ -157,7 +155,7 @@ def _without_particle(word: str) -> str:
 
 
 def _patterns(spelled: Sequence[str], is_number: bool) -> Iterator[str]:
-    """GLOB patterns for text in which a word stands between what is no letter or digit; a number no part of one."""
+    """GLOB patterns for a word without a letter or digit beside it, and for a number that is not part of another."""
     edge = "[^a-z0-9.,]" if is_number else "[^a-z0-9]"
     for each in spelled:
         literal = re.sub(r"([*?\[])", r"[\1]", each.lower())

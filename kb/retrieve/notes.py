@@ -1,6 +1,6 @@
-"""What a result says of how its question was searched, in the question's language.
+"""Notes on how a question was searched, in the language of the question.
 
-Where filters leave nothing, it names the filter that no document passes, and the nearest value that one has.
+Where no document passes the filters, a note names the filter, and the nearest value that a document has.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ALIKE = 0.6  # of difflib's ratio
 
 
 def substitution_notes(question: str, read_as: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
-    """One sentence a substitution; none where a word that the documents have is searched in the other script too."""
+    """A sentence for each substitution, unless it only adds the other script of a word that documents have."""
     korean = query_language(question) == "ko"
     for each in substitutions:
         if each.reason in ("sound", "pair") and each.asked in read_as:
@@ -47,7 +47,7 @@ def substitution_notes(question: str, read_as: str, substitutions: Sequence[Subs
 
 
 def days_note(question: str, days: DaysAsked) -> str:
-    """What the days a question speaks of were read as, and that their documents are favoured."""
+    """Says which days were understood, and that their documents count more."""
     korean = query_language(question) == "ko"
     named = days.first if days.first == days.last else _between(days, korean)
     if not days.documents:
@@ -71,12 +71,12 @@ def _between(days: DaysAsked, korean: bool) -> str:
 
 
 def note_label(question: str) -> str:
-    """What is before a note that is shown."""
+    """The label before a note."""
     return "참고" if query_language(question) == "ko" else "note"
 
 
 def by_words_only(question: str, lacking: ModelError) -> str:
-    """That a question was searched by its words alone, and what is lacking for more."""
+    """Says that a question was searched by words only, and what is missing for more."""
     if query_language(question) == "ko":
         if "committed" in lacking.details:
             have = f"지금까지 {lacking.details['chunks']}개 중 {lacking.details['committed']}개 구절에 벡터가 있음"
@@ -87,28 +87,28 @@ def by_words_only(question: str, lacking: ModelError) -> str:
 
 
 def by_meaning_only(question: str) -> str:
-    """That no passage has a word of the question: what is shown is merely the nearest there is."""
+    """Says that no passage has a word of the question, so that the hits are only near it."""
     if query_language(question) == "ko":
         return "이 낱말이 나오는 곳은 없음: 뜻이 가까운 곳을 보임"
     return "no passage has any of these words: these are the nearest by meaning"
 
 
 def nothing_indexed(question: str) -> str:
-    """That there is nothing to be found yet."""
+    """Says that nothing is indexed yet."""
     if query_language(question) == "ko":
         return "아직 색인된 것이 없음 (kb ingest)"
     return "nothing is indexed yet (kb ingest)"
 
 
 def first_ingest_not_ended(question: str) -> str:
-    """That what is not found may not be indexed yet."""
+    """Says that the first ingest has not ended."""
     if query_language(question) == "ko":
         return "첫 색인이 끝나지 않음: 아직 없는 노트가 있음 (kb ingest)"
     return "the first ingest has not ended: some notes are not in yet (kb ingest goes on with it)"
 
 
 def few_embedded(committed: int, chunks: int) -> ModelMissing:
-    """What a question lacks that is searched by its words alone until more passages have vectors."""
+    """The error that too few passages have vectors, so that questions are searched by words only."""
     return ModelMissing(
         f"{committed} of {chunks} passages have vectors so far",
         f"{_GOES_ON} goes on with it",
@@ -117,14 +117,14 @@ def few_embedded(committed: int, chunks: int) -> ModelMissing:
 
 
 def compared_in_part(question: str) -> str:
-    """That a question is too long to be compared as a whole."""
+    """Says that only the beginning of a long question is compared."""
     if query_language(question) == "ko":
         return "긴 질문: 앞부분만 뜻으로 비교"
     return "a long question: only its beginning is compared by meaning"
 
 
 def embedding_not_ended(question: str, committed: int, chunks: int) -> str:
-    """That so many of the passages have vectors so far."""
+    """Says how many passages have vectors so far."""
     if query_language(question) == "ko":
         return f"임베딩이 끝나지 않음: 지금까지 {chunks}개 중 {committed}개 구절을 비교 (이어서 하기: {_GOES_ON})"
     of = f"{committed} of {chunks} passages are compared so far"
@@ -132,7 +132,7 @@ def embedding_not_ended(question: str, committed: int, chunks: int) -> str:
 
 
 def filter_notes(db: Connection, question: str, filters: SearchFilters, *, found: bool = False) -> Iterator[str]:
-    """What there is to say of a question's filters: what was left out, and where nothing was `found`, why."""
+    """Notes on filters: what they exclude, and, where nothing was `found`, why."""
     korean = query_language(question) == "ko"
     if filters.lacks:
         left_out = ", ".join(map(_sought_text, filters.lacks))

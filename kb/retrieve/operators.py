@@ -1,8 +1,8 @@
-"""The operators that people type in a question → filters, and the question without them.
+"""Parses the operators in a question into filters.
 
     "exact phrase"   -word   word*   /regex/   tag:home   path:notes/**   lang:ko   title:plan
 
-A minus before any of them is its opposite. Each stands by itself, between spaces; what only looks like one is text:
+A minus before an operator negates it. Operators are separated by spaces; these are text:
 `C++`, `-19`, `-n`, `a-b`, `/usr/bin/`, `12:30`, `https://…`, `5" pipe`, and an unknown `xyz:`.
 """
 
@@ -39,7 +39,7 @@ def _operator() -> re.Pattern[str]:
 
 
 def with_operators(query: SearchQuery) -> SearchQuery:
-    """The question without its operators, which are among its filters; what has words to rank by stays in it."""
+    """The question with its operators as filters; operators with words to rank by also stay in the text."""
     text, filters = query.text, query.filters
     if filters.as_text:
         return query._replace(filters=filters._replace(as_text=False))

@@ -48,7 +48,7 @@ _EVERY = 1_000_000
 
 
 class LexicalParams(TypedDict):
-    """What `sql/retrieve/search_lexical.sql` and the hybrid statement are both bound to."""
+    """The parameters that the lexical and the hybrid statement share."""
 
     match_expr: str
     held_json: str | None
@@ -76,7 +76,7 @@ class HybridParams(LexicalParams):
 def search_lexical(
     index: Index, query: SearchQuery, read: QueryTerms, *, snippet_chars: int, index_version: str
 ) -> SearchResult:
-    """The best passages by their words, in an order that is the same every time; `read` is the question's text, read.
+    """The best passages by words, in a stable order; `read` are the terms of the question.
 
     Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
     """
@@ -100,10 +100,10 @@ def search_lexical(
 
 
 def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -> list[Passage]:
-    """The best passages for an expression; where it comes in parts, those with a rare word, if no other can be one.
+    """The best passages for an expression. With `parts`, it first searches for passages with a rare word.
 
-    A passage that has common words only scores at most `parts.common_max`. Where hits come to less, or are too few, the
-    whole expression is asked; a common word's passages, which are many, are scored only then.
+    A passage with only common words scores at most `parts.common_max`. If hits score less or are too few, the whole
+    expression is searched, which scores the many passages with a common word.
     """
     if parts is None:
         return queries.search_lexical(db, **params, both_expr=None)
@@ -117,7 +117,7 @@ def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -
 
 
 def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> LexicalParams:
-    """What the lexical statement is bound to for a question; `read` is its text, read.
+    """The parameters of the lexical statement for a question; `read` are its terms.
 
     Raises: UsageError for a filter that cannot be.
     """
@@ -191,7 +191,7 @@ def search_hybrid(
 def hybrid_params(
     index: Index, query: SearchQuery, read: QueryTerms, vectors: QueryVectors, rule: FusionRule
 ) -> HybridParams:
-    """What the hybrid statement is bound to for a question; in vector mode the lexical channel finds nothing.
+    """The parameters of the hybrid statement for a question; in vector mode its lexical channel finds nothing.
 
     Raises: UsageError for a filter that cannot be.
     """
@@ -249,9 +249,9 @@ def shown_hit(found: Passage, terms: Sequence[str], snippet_chars: int) -> Passa
 def in_pair_order(
     scorer: PairScorer, question: str, passages: Sequence[Passage], hits: Sequence[Passage]
 ) -> tuple[Passage, ...]:
-    """The hits, the first of them, which are the `passages`, by their logits; the others behind them in their order.
+    """The hits, where the first, the `passages`, are ordered by their logits; the others follow in their order.
 
-    A score is the logistic function of the logit; of hits that were not scored it is 0. Equal ones keep their order.
+    A score is the logistic function of the logit, 0 for hits that were not scored. Equal ones keep their order.
     Raises: ModelError for what is no score.
     """
     from kb.embed.text import passage_text  # few have a cross-encoder
@@ -271,8 +271,8 @@ def in_pair_order(
 def add_maxsim(db: Connection) -> None:
     """Adds `maxsim` to a connection: the late interaction of a question with all candidates of a statement.
 
-    `maxsim(question, chunk_rowid, count, tokens)` is an aggregate: a JSON object of the scores by the chunks' numbers;
-    NULL of none. What computes is loaded when it is first called.
+    `maxsim(question, chunk_rowid, count, tokens)` is an aggregate: a JSON object of scores by chunk number, or NULL
+    for no rows. Its code is loaded at the first call.
     """
     db.create_aggregate_function("maxsim", _MaxSim, 4)
 
@@ -284,13 +284,13 @@ class _MaxSim:
         self._passages: list[tuple[int, bytes]] = []
 
     def step(self, *values: Any) -> None:
-        """Takes a passage."""
+        """Adds a passage."""
         self._question, rowid, count, tokens = values
         self._rowids.append(rowid)
         self._passages.append((count, tokens))
 
     def final(self) -> str | None:
-        """The scores of all that were taken."""
+        """The scores of all passages."""
         if not self._passages:
             return None
         from kb.embed.installed.late_interaction import late_scores
@@ -304,7 +304,7 @@ def lexical_ranking(index: Index) -> str:
 
 
 def hybrid_ranking(index: Index, mode: SearchMode, rule: FusionRule, pairs: PairOrder | None = None) -> str:
-    """The label of a search by meaning: what ranked by words and meaning, and by a cross-encoder.
+    """The label of a search by meaning, with the cross-encoder if there is one.
 
     `search_hybrid-9/bm25(…)/terms-5e6f7a8b/linear-1a2b3c4d`; the hash is that of the rule's constants.
     A search by meaning alone weighs nothing.
@@ -321,5 +321,5 @@ def hybrid_ranking(index: Index, mode: SearchMode, rule: FusionRule, pairs: Pair
 
 
 def code_label(part: str) -> str:
-    """A part of what ranks with the hash of its code and word lists: `terms-5e6f7a8b`."""
+    """A part of the ranking with the hash of its code and word lists: `terms-5e6f7a8b`."""
     return f"{part}-{rows('ranking_code')[part][0]}"

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 def search(base: Base, query: SearchQuery) -> SearchResult:
-    """The hits of one question; all that is read for it is of one moment.
+    """The hits of one question, from one snapshot.
 
-    A hybrid question where there are no vectors, or whose model's server is away, is answered by its words, and the
-    result's note says so.
+    A hybrid question is searched by words where there are no vectors or the model's server does not answer; the note
+    of the result says so.
     Raises: NotIndexed and its kin; QuerySyntaxError; ModelError for a vector question that cannot be answered.
     """
     with base.snapshot() as base:
@@ -50,7 +50,7 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
 
 
 def resolved(base: Base, query: SearchQuery) -> SearchQuery:
-    """The question without the operators in it, among what passes those and the filters; itself where there is none.
+    """The question with its operators and filters applied; unchanged where there are none.
 
     Raises: UsageError for a filter that cannot be.
     """
@@ -63,7 +63,7 @@ def resolved(base: Base, query: SearchQuery) -> SearchQuery:
 
 
 def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
-    """The result as that of the question as it was asked, with what there is to say of its filters and operators."""
+    """The result with the question as typed, and notes on its filters and operators."""
     result = result._replace(query=query._replace(mode=result.query.mode))
     if result.hits and not asked.filters.lacks:
         return result
@@ -74,7 +74,7 @@ def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: Sea
 
 
 def _without_documents(base: Base, result: SearchResult) -> SearchResult:
-    """A result without hits, which says so where nothing is indexed yet, or the first ingest has not ended."""
+    """A result without hits, with a note where nothing is indexed or the first ingest has not ended."""
     from kb.retrieve.notes import first_ingest_not_ended, nothing_indexed  # most questions have hits
 
     if base.index.state.pipelines_json == "[]":
@@ -86,7 +86,7 @@ def _without_documents(base: Base, result: SearchResult) -> SearchResult:
 
 
 def _without_words(result: SearchResult) -> SearchResult:
-    """The result, which says so where no passage has a word of the question."""
+    """The result, with a note where no passage has a word of the question."""
     if result.query.mode != "hybrid" or any(hit.lexical_score for hit in result.hits):
         return result
     if not result.candidates or any(each.lexical_score for each in result.candidates):
@@ -100,7 +100,7 @@ def _without_words(result: SearchResult) -> SearchResult:
 def _among_notes(
     base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource | ModelError | None
 ) -> SearchResult:
-    """The hits of a question among all that is no source code."""
+    """The hits of a question in notes: everything that is not source code."""
     if source is None or isinstance(source, ModelError):
         return _by_words(base, query, read, source)
     try:
@@ -112,7 +112,7 @@ def _among_notes(
 
 
 def _with_code(base: Base, query: SearchQuery, result: SearchResult) -> SearchResult:
-    """The hits with those in source code among them, where there is any and the question may mean it."""
+    """The hits merged with those in source code, if there is any and the question may mean it."""
     of_notes = query.filters.media is not None and not query.filters.media.startswith("code")
     is_empty = not query.text.strip() and passing(base.db, query.filters).sought_code_json is None
     if query.mode == "vector" or is_raw(query.text) or of_notes or is_empty:
@@ -126,7 +126,7 @@ def _with_code(base: Base, query: SearchQuery, result: SearchResult) -> SearchRe
 
 
 def read_question(base: Base, query: SearchQuery) -> QueryTerms:
-    """The terms of a question, with what else it is searched by, and what holds all of it where it is looked up.
+    """The terms of a question, and the passages that contain all of it where it is looked up.
 
     Raises: ConfigError for a lexicon that is none; UsageError for a filter that cannot be.
     """
@@ -176,7 +176,7 @@ def _near(base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource
 
 
 def vector_source(base: Base, query: SearchQuery) -> VectorSource | None:
-    """The encoder that a question is answered by; None where it is answered by its words alone.
+    """The encoder for a question; None for a search by words only.
 
     Raises: ModelMissing for a vector question that cannot be answered.
     """
@@ -185,21 +185,21 @@ def vector_source(base: Base, query: SearchQuery) -> VectorSource | None:
 
 
 def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, rule: FusionRule) -> QueryVectors:
-    """A question as it is encoded, with as many neighbours as the rule looks at."""
+    """The vectors of a question, with as many neighbours as the rule uses."""
     return source.end(source.begin(_encoded(query, read)), max(rule.candidate_depth, 2 * query.k))
 
 
 def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:
-    """The question as it is encoded: as it is, unless its keys were those of another layout.
+    """The question for the encoder: corrected only if it was typed in another keyboard layout.
 
-    Encoders know words that these documents do not have; a word wrongly taken for a slip would cost more than a slip.
+    Encoders know words that the documents do not have, so a wrong correction would cost more than a typo.
     """
     is_keyboard = bool(read.substitutions) and all(each.reason == "keyboard" for each in read.substitutions)
     return query._replace(text=read.corrected or query.text) if is_keyboard else query
 
 
 def ranking_version(base: Base, query: SearchQuery) -> str:
-    """What would rank the hits of a question. Raises: ModelMissing as `vector_source`."""
+    """The label of the ranking of a question. Raises: ModelMissing as `vector_source`."""
     source = vector_source(base, query)
     if source is None:
         return lexical_ranking(base.index)
@@ -208,7 +208,7 @@ def ranking_version(base: Base, query: SearchQuery) -> str:
 
 
 def bind_question(base: Base, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
-    """The statement that answers a question (a file of `sql/`), the question's terms, and what it is bound to.
+    """The statement that answers a question (a file of `sql/`), the terms, and the parameters.
 
     Raises: UsageError for a filter that cannot be; ModelError for a vector question.
     """
@@ -223,7 +223,7 @@ def bind_question(base: Base, query: SearchQuery) -> tuple[str, tuple[str, ...],
 
 
 def _by_words(base: Base, query: SearchQuery, read: QueryTerms, lacking: ModelError | None) -> SearchResult:
-    """The hits of a question by its words; the note names what is lacking for more."""
+    """The hits of a question by words; the note says what is missing for more."""
     result = search_lexical(
         base.index,
         query._replace(mode="lexical"),
@@ -239,7 +239,7 @@ def _by_words(base: Base, query: SearchQuery, read: QueryTerms, lacking: ModelEr
 
 
 def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
-    """The result with what there is to say of it, of the words it was searched by first."""
+    """The result with its notes; those on days and words come first."""
     said: list[str] = []
     if result.days is not None:
         from kb.retrieve.notes import days_note  # most questions speak of no days
@@ -254,7 +254,7 @@ def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
 
 
 def _source(base: Base, query: SearchQuery) -> VectorSource | ModelError | None:
-    """The encoders for a question; None where it asks for words alone, or what is lacking for a hybrid one.
+    """The encoder for a question; None for a search by words, or the error that prevents a hybrid one.
 
     Raises: ModelMissing for a vector question that cannot be answered.
     """
@@ -282,7 +282,7 @@ def _source(base: Base, query: SearchQuery) -> VectorSource | ModelError | None:
 
 
 def _asks_for_words(query: SearchQuery) -> bool:
-    """Whether a question asks for words alone, as a raw FTS5 expression does."""
+    """Whether a question is searched by words only, as a raw FTS5 expression is."""
     return query.mode == "lexical" or not query.text.strip() or (query.mode == "hybrid" and is_raw(query.text))
 
 
