@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
 from kb.embed.passage_tokens import packed_tokens
 from kb.errors import ModelError, ModelMissing
+from kb.models.manifest import ENCODER_ADAPTER, InstalledModel, ModelFacts, write_manifest
 
 Vectors = NDArray[np.float32]
 
@@ -100,6 +101,12 @@ class FakeModels:
     def calls(self) -> int:
         """Texts that were embedded, by all models together."""
         return sum(len(embedder.texts) for embedder in self.embedders.values())
+
+
+def write_own_manifest(folder: Path, model: EmbeddingModel) -> None:
+    """Makes a folder that holds what a model says of itself, and none of its files."""
+    folder.mkdir(parents=True)
+    write_manifest(folder, InstalledModel(ModelFacts(*model[:4]), ENCODER_ADAPTER, "MIT", "tests", "tests", ()))
 
 
 def hashed_words(text: str, dimensions: int) -> Vectors:

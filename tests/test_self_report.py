@@ -289,23 +289,14 @@ def test_an_answer_in_the_notes_own_words_is_called_quoted(embedded: Vault) -> N
 def answered_by(text: str, vault: Vault, *settings: str) -> Ran:
     """What `kb ask` shows where a model writes this."""
     with playing([{"text": text}, {"done": {}}]) as server:
-        there = ("--set", f"models.llm.endpoint={server.endpoint}", "--set", "models.llm.model=scripted")
-        return call(
-            vault,
-            *there,
-            *settings,
-            "--set",
-            "rag.score_gate=0",
-            "--set",
-            "rag.answer_precision=0",
-            "ask",
-            "Which backoff has the gateway's failed upload?",
-        )
+        there = (f"models.llm.endpoint={server.endpoint}", "models.llm.model=scripted", "rag.score_gate=0")
+        given = [word for each in (*there, "rag.answer_precision=0", *settings) for word in ("--set", each)]
+        return call(vault, *given, "ask", "Which backoff has the gateway's failed upload?")
 
 
 def test_a_generated_answer_is_not_called_quoted(embedded: Vault) -> None:
     text = "The gateway retries a failed upload five times with exponential backoff [1]."
-    shown = answered_by(text, embedded, "--set", "search.mode=lexical").stdout
+    shown = answered_by(text, embedded, "search.mode=lexical").stdout
     assert shown.splitlines()[-1].startswith("grounded ✓  found by some of its words  scripted")
 
 

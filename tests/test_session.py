@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 from conftest import Vault, make_vault, run_kb
-from fake_embedder import PRIMARY, FakeEmbedder, FakeModels, fake_models
+from fake_embedder import PRIMARY, FakeEmbedder, FakeModels, fake_models, write_own_manifest
+from test_store import next_migration
 from vaults import EMBEDDING, configured_vault
 
 from kb.config import load
@@ -24,7 +25,6 @@ from kb.domain.embeddings import EncodedQuestion
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
 from kb.errors import ModelError, NotIndexed, SchemaTooNew
-from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening import base as opening
@@ -36,7 +36,7 @@ from kb.store.connection import open_writer
 from kb.store.migrate import migrate
 from kb.store.schema_version import Migration, latest_version, migrations, schema_state
 
-__all__ = ["fake_models"]  # a fixture
+__all__ = ["fake_models", "next_migration"]  # fixtures
 
 TESTS = Path(__file__).parent
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR") or "/nowhere")
@@ -74,9 +74,7 @@ def kb(vault: Vault, *args: str) -> None:
 def install(vault: Vault, name: str, version: str = "1") -> None:
     """Puts a model into its place, as an installation does at its end: by renaming."""
     made = vault.config.parent / "made" / name
-    made.mkdir(parents=True)
-    facts = ModelFacts(*FakeModels().embedders[name].model._replace(version=version)[:4])
-    write_manifest(made, InstalledModel(facts, "e5", "MIT", "tests", "tests", ()))
+    write_own_manifest(made, FakeModels().embedders[name].model._replace(version=version))
     place = vault.config.parent / "models" / name
     shutil.rmtree(place, ignore_errors=True)
     place.parent.mkdir(exist_ok=True)
@@ -300,13 +298,11 @@ def test_many_threads_ask_one_session_while_files_are_ingested(
     assert opened == [PRIMARY]
 
 
-def test_threads_that_open_an_older_file_at_once_migrate_it_once(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_that_open_an_older_file_at_once_migrate_it_once(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     kb(vault, "ingest", "--no-embed")
-    newer = vault.config.parent / "next.sql"
-    newer.write_text("CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT;\n", encoding="utf-8")
-    known = (*migrations(), Migration(latest_version() + 1, "later", newer))
-    monkeypatch.setattr(schema_version, "migrations", lambda: known)
-    monkeypatch.setattr("kb.store.migrate.migrations", lambda: known)
+    request.getfixturevalue("next_migration")
     met, alone = Barrier(6), []
     migrate_file = opening._migrate
     with open_base(load(str(vault.config))) as session, ThreadPoolExecutor(6) as threads:

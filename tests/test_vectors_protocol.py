@@ -17,7 +17,7 @@ import lancedb
 import numpy as np
 import pytest
 from conftest import Vault, copy_vault, cpu_limited, run_kb
-from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models
+from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models, write_own_manifest
 from ingest_fixtures import AskedToStop
 from vaults import EMBEDDING, indexed_vault
 
@@ -747,7 +747,7 @@ def test_a_mirror_with_other_vectors_is_noticed(vault: Vault) -> None:
     "damage",
     [
         "DROP TABLE vec_primary",
-        "DELETE FROM vec_primary WHERE chunk_rowid = 3; INSERT INTO vec_primary VALUES (999, 'ko', zeroblob(128))",
+        "DELETE FROM vec_primary WHERE chunk_rowid < 3; INSERT INTO vec_primary VALUES (999, 'ko', zeroblob(128))",
     ],
     ids=["gone", "other rows"],
 )
@@ -1025,29 +1025,26 @@ def test_the_cache_forgets_what_was_used_least(tmp_path: Path, monkeypatch: pyte
     other.close()
 
 
-@pytest.mark.parametrize("garbage", [b"not a database", b""], ids=["foreign", "empty"])
-def test_a_cache_that_is_no_database_is_made_anew(garbage: bytes, vault: Vault, undisturbed: Stores) -> None:
-    path = config_of(vault).cache_dir / "vectors.sqlite"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(garbage * 400)
-    embed_all(vault)
-    assert stores(vault.config) == undisturbed
-
-
-def test_a_cache_damaged_inside_is_made_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda content: b"not a database" * 400,
+        lambda content: b"",
+        lambda content: content[:8192] + b"\xff" * (len(content) - 8192),
+    ],
+    ids=["foreign", "empty", "inside"],
+)
+def test_a_damaged_cache_is_made_anew(damaged: Callable[[bytes], bytes], tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     vectors = {f"text {at}": CachedVector(bytes(1500), at) for at in range(100)}
-    cache = VectorCache(path, "m", 10_000_000)
-    cache.put(vectors)
-    cache.close()
-    content = bytearray(path.read_bytes())
-    content[8192:] = b"\xff" * (len(content) - 8192)
-    path.write_bytes(content)
-    cache = VectorCache(path, "m", 10_000_000)
-    assert cache.get(list(vectors)) == {}
-    cache.put(vectors)
-    assert cache.get(list(vectors)) == vectors
-    cache.close()
+    for whole in (True, False):
+        cache = VectorCache(path, "m", 10_000_000)
+        assert cache.get(list(vectors)) == {}
+        cache.put(vectors)
+        assert cache.get(list(vectors)) == vectors
+        cache.close()
+        if whole:
+            path.write_bytes(damaged(path.read_bytes()))
     assert apsw.Connection(str(path)).pragma("integrity_check") == "ok"
 
 
@@ -1081,7 +1078,8 @@ print(sorted({{"lancedb", "pyarrow", "numpy", "fastembed", "onnxruntime", "kiwip
 
 
 def test_an_ingest_with_nothing_changed_opens_neither_lance_nor_a_model(vault: Vault, fake_models: FakeModels) -> None:
-    write_manifests(config_of(vault), fake_models)
+    for name, embedder in fake_models.embedders.items():
+        write_own_manifest(config_of(vault).model_dir / name, embedder.model)
     ingest(vault)
     shutil.rmtree(config_of(vault).cache_dir)  # it is not opened either
     path = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -1094,14 +1092,3 @@ def test_an_ingest_with_nothing_changed_opens_neither_lance_nor_a_model(vault: V
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.splitlines()[-1] == "[]"
-
-
-def write_manifests(config: Config, models: FakeModels) -> None:
-    """Model directories that hold nothing but what the models say of themselves."""
-    from kb.models.manifest import InstalledModel, ModelFacts, write_manifest
-
-    for name, embedder in models.embedders.items():
-        model = embedder.model
-        facts = ModelFacts(model.name, model.version, model.dimensions, model.window_tokens)
-        (config.model_dir / name).mkdir(parents=True)
-        write_manifest(config.model_dir / name, InstalledModel(facts, "encoder", "MIT", "tests", "tests", ()))

@@ -31,7 +31,7 @@ _LOCK = "lock"
 _UNLOCKED_AGE_S = 3600
 
 Spent = dict[int, tuple[int, float]]
-"""By process id: the parent, and the processor seconds of the process and of its ended children."""
+"""Of each process: its parent, and the processor seconds of the process and of its ended children."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Spawned:
         os.close(self.life)
 
     def ending(self) -> str:
-        """Waits for the process to end; returns how it ended, in words."""
+        """How it ended, in words; waits until it has."""
         code = self.process.wait()
         if code >= 0:
             return f"ended with code {code}"
@@ -155,12 +155,12 @@ def tree_cpu_s(pid: int) -> float:
 
 
 def spent_by_process() -> Spent:
-    """The processor time of every running process."""
+    """Of each process that runs."""
     return _spent_by_proc() if sys.platform == "linux" else spent_by_ps()
 
 
 def _spent_by_proc() -> Spent:
-    """The same from /proc (proc_pid_stat(5))."""
+    """As Linux reports it (proc_pid_stat(5))."""
     ticks = os.sysconf("SC_CLK_TCK")
     spent: Spent = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):
@@ -171,7 +171,7 @@ def _spent_by_proc() -> Spent:
 
 
 def spent_by_ps() -> Spent:
-    """The same from `ps`, which leaves out ended children: a tree may have used a little more."""
+    """As `ps` reports it, without children that have ended: a tree may take a little more."""
     listed = subprocess.run(["ps", "-Ao", "pid=,ppid=,time="], capture_output=True, text=True, check=True).stdout
     return {int(pid): (int(parent), _seconds(time)) for pid, parent, time in map(str.split, listed.splitlines())}
 
