@@ -130,7 +130,8 @@ def stat_error(entry: os.DirEntry[str], error: OSError) -> FileError:
 
 def _read_once(path: str, max_bytes: int, limit: str) -> FileBytes | None:
     """The content, or None if the file changed meanwhile."""
-    with open(path, "rb", opener=_open_without_waiting) as file:
+    # Not blocking: opening a FIFO that nobody writes to would wait for ever.
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         before = os.fstat(file.fileno())
         if not stat.S_ISREG(before.st_mode):
             raise not_regular(path)
@@ -146,8 +147,3 @@ def _read_once(path: str, max_bytes: int, limit: str) -> FileBytes | None:
         return None
     settled = started_ns - after.st_mtime_ns >= RACY_NS
     return FileBytes(data, len(data), after.st_mtime_ns if settled else 0, content_hash(data))
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    """A descriptor, opened without blocking: a FIFO that nobody writes to would wait for ever."""
-    return os.open(path, flags | os.O_NONBLOCK)

@@ -262,7 +262,9 @@ class Included:
         """Raises: ConfigError naming a pattern that is malformed."""
         try:
             self._patterns = PathPatterns(patterns)
-            self._named = Level(rules_of((each for each in patterns if _names_files(each)), "config"))
+            # The last part of these is more than a wildcard: `*.txt`, not `notes/**`.
+            named = [each for each in patterns if _NAMES_FILES.search(each.rstrip().rpartition("/")[2])]
+            self._named = Level(rules_of(named, "config"))
         except MalformedPattern as error:
             raise ConfigError(
                 f"workspace.include: {error}", 'patterns are as in .gitignore, e.g. "notes/**/*.md"'
@@ -299,8 +301,3 @@ class Included:
             return None
         usual = f"{name}.{_EXTENSIONS.get(match[1], 'sh')}"
         return self.kinds.media_type_of(usual) if self.matches(folder + usual) else None
-
-
-def _names_files(pattern: str) -> bool:
-    """Whether the last part of a pattern is more than a wildcard: `*.txt`, not `notes/**`."""
-    return bool(_NAMES_FILES.search(pattern.rstrip().rpartition("/")[2]))

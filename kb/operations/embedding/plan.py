@@ -81,18 +81,13 @@ def configured_model(config: Config) -> str | None:
     embedding = config.models_embedding
     if embedding.provider == "none":
         return None
-    if embedding.provider in (HUB, OLLAMA, LLAMA_CPP, PLUGIN):
-        _require_name_of_provider(embedding.provider, embedding.model)
-    name = embedding.model
-    return Path(name).name.removesuffix(GGUF_SUFFIX) if embedding.provider == LLAMA_CPP else name
-
-
-def _require_name_of_provider(provider: str, name: str) -> None:
-    if name in ASSEMBLED:
+    provider, name = embedding.provider, embedding.model
+    if provider in (HUB, OLLAMA, LLAMA_CPP, PLUGIN) and name in ASSEMBLED:
         raise ConfigError(
             f"{provider} has no model called {name} (models.embedding.provider = {provider})",
             f"set models.embedding.provider to auto, or models.embedding.model to a name that {provider} knows",
         )
+    return Path(name).name.removesuffix(GGUF_SUFFIX) if provider == LLAMA_CPP else name
 
 
 def require_dimensions(model: EmbeddingModel, wanted: int | None) -> EmbeddingModel:
