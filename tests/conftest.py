@@ -161,13 +161,18 @@ def make_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Vault:
     return Vault(root, config, directory / "data" / "kb.sqlite")
 
 
+def indexed_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Vault:
+    """A vault below `directory`, its notes indexed by their words alone."""
+    made = make_vault(directory, notes)
+    ran = kb_in(made)("ingest", "--no-embed")
+    assert ran.code == 0, ran.stderr
+    return made
+
+
 def measured_vault(directory: Path, golden: str) -> Vault:
-    """A vault of its own with a golden set, indexed."""
-    made = make_vault(directory)
-    suite = directory / "data/golden.yaml"
-    suite.parent.mkdir()
-    suite.write_text(golden, encoding="utf-8")
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    """An indexed vault with a golden set."""
+    made = indexed_vault(directory)
+    (directory / "data/golden.yaml").write_text(golden, encoding="utf-8")
     return made
 
 
@@ -228,10 +233,7 @@ def kept_analyser() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     """The notes, indexed once for all tests: read it, never change it."""
-    made = make_vault(tmp_path_factory.mktemp("vault"))
-    ran = run_kb("--config", str(made.config), "ingest", "--no-embed")
-    assert (ran.code, ran.stderr) == (0, "")
-    return made
+    return indexed_vault(tmp_path_factory.mktemp("vault"))
 
 
 @pytest.fixture
@@ -243,7 +245,7 @@ def fresh_vault(tmp_path: Path) -> Vault:
 @pytest.fixture
 def kb(vault: Vault) -> Kb:
     """Runs kb on the shared vault."""
-    return lambda *args, **options: run_kb("--config", str(vault.config), *args, **options)
+    return kb_in(vault)
 
 
 @pytest.fixture(scope="session")

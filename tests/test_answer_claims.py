@@ -77,11 +77,7 @@ def test_other_negation_certainty_order_or_roles_are_not_supported(source: str, 
             "The heat pump replaced the boiler in August 2022.",
             "“August” is in none of its passages",
         ),
-        (
-            "보증금은 3억 원이고 관리비는 18만 원이다.",
-            "보증금은 18만 원이다.",
-            "그 자리에 “3억”, “18만”이(가) 아님",
-        ),
+        ("보증금은 3억 원이고 관리비는 18만 원이다.", "보증금은 18만 원이다.", "그 자리에 “3억”, “18만”이(가) 아님"),
         (
             "Rent is due on day 3. The report went to Carla Weiss in Bergen.",
             "The report went to Carla Weiss in Oslo.",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Vault, cpu_limited, make_vault, run_kb
+from conftest import Vault, cpu_limited, kb_in, make_vault
 from plugin_fixtures import CUES
 
 import kb
@@ -55,7 +55,7 @@ def test_what_the_page_lists_is_what_there_is() -> None:
 
 
 def test_a_search_finds_what_the_command_finds(vault: Vault) -> None:
-    printed = run_kb("--config", str(vault.config), "search", "gateway retries", "--json", "--k", "3").json
+    printed = kb_in(vault)("search", "gateway retries", "--json", "--k", "3").json
     with opened(vault) as base:
         result = base.search("gateway retries", k=3)
     assert [hit.citation.to_uri() for hit in result.hits] == [hit["citation"]["uri"] for hit in printed["hits"]]

@@ -22,7 +22,7 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.base import Base, open_base
 from tests.answer_passages import ScriptedModel
-from tests.conftest import Ran, Vault, make_vault, run_kb
+from tests.conftest import Ran, Vault, indexed_vault, kb_in, make_vault, run_kb
 
 NOTES = {
     "gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch on disk.\n",
@@ -37,10 +37,7 @@ RETRY = "How often does the gateway retry a failed upload?"
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    vault = make_vault(tmp_path_factory.mktemp("asked"), NOTES)
-    ran = run_kb("--config", str(vault.config), "ingest", "--no-embed")
-    assert ran.code == 0, ran.stderr
-    return vault
+    return indexed_vault(tmp_path_factory.mktemp("asked"), NOTES)
 
 
 @pytest.fixture
@@ -54,7 +51,7 @@ def asked(indexed: Vault, tmp_path: Path) -> Vault:
 
 
 def kb(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), "--set", "models.llm.provider=extractive", *args)
+    return kb_in(vault)("--set", "models.llm.provider=extractive", *args)
 
 
 LEAST_SURE = ("--set", "rag.answer_precision=0.7")
@@ -387,9 +384,9 @@ def test_a_quotation_is_found_in_a_copy_that_composes_its_letters_otherwise(aske
 def test_open_leads_to_the_line(editor: str, command: str, asked: Vault) -> None:
     kb(asked, "ask", RETRY)
     path = asked.root / "gateway.md"
-    ran = run_kb("--config", str(asked.config), "open", "1", "--print", env={"VISUAL": editor})
+    ran = kb_in(asked)("open", "1", "--print", env={"VISUAL": editor})
     assert ran.stdout.strip() == command.format(path=path)
-    written = run_kb("--config", str(asked.config), "open", "gateway.md#L3", "--print", env={"VISUAL": editor})
+    written = kb_in(asked)("open", "gateway.md#L3", "--print", env={"VISUAL": editor})
     assert written.stdout == ran.stdout
     assert kb(asked, "open", "7").code == 2
     assert kb(asked, "open", "nowhere.md#L1").code == 2

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from answer_passages import ScriptedModel
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, kb_in, make_vault
 from ollama_fixtures import Step, playing, timing_out_at_silence
 from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
 from test_store_migrate import legacy_v1
@@ -45,7 +45,7 @@ def vault(tmp_path: Path) -> Vault:
     vault = make_vault(tmp_path, NOTES)
     with vault.config.open("a", encoding="utf-8") as config:
         config.write("\n[rag]\nscore_gate = 0.0\nanswer_precision = 0.0\n")
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert kb_in(vault)("ingest", "--no-embed").code == 0
     return vault
 
 
@@ -55,7 +55,7 @@ def settings(provider: str, **llm: object) -> list[str]:
 
 
 def kb(vault: Vault, *args: str, provider: str = "extractive", **llm: object) -> Ran:
-    return run_kb("--config", str(vault.config), *settings(provider, **llm), *args)
+    return kb_in(vault)(*settings(provider, **llm), *args)
 
 
 def asked_of(vault: Vault, steps: Sequence[Step], *args: str, provider: str = "ollama", **llm: object) -> Ran:
@@ -244,7 +244,7 @@ def test_a_document_deleted_between_finding_and_answering_is_quoted_as_it_was_fo
         if isinstance(event, Retrieved):
             for path in vault.root.glob("*.md"):
                 path.unlink()
-            assert run_kb("--config", str(vault.config), "ingest", "--no-embed", "--allow-empty").code == 0
+            assert kb_in(vault)("ingest", "--no-embed", "--allow-empty").code == 0
 
     answer = ask(
         Base(load(str(vault.config), ("models.llm.provider=extractive",))),
@@ -262,7 +262,7 @@ def test_a_document_deleted_after_the_answer(vault: Vault) -> None:
     assert ran.code == 1
     assert "missing" in ran.stdout
     assert kb(vault, "answers", "show").code == 0
-    opened = run_kb("--config", str(vault.config), "open", "1", "--print")
+    opened = kb_in(vault)("open", "1", "--print")
     assert opened.code == 2
     assert "error" in opened.stderr
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from answer_passages import ScriptedModel
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, indexed_vault, kb_in
 
 from kb.answer.prompt import read_next, read_plan
 from kb.answer.questions import split_question
@@ -96,9 +96,7 @@ def test_replies_are_read_as_questions_and_nothing_else() -> None:
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    vault = make_vault(tmp_path_factory.mktemp("deep"), NOTES)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
-    return vault
+    return indexed_vault(tmp_path_factory.mktemp("deep"), NOTES)
 
 
 @pytest.fixture
@@ -111,7 +109,7 @@ def asked(indexed: Vault, tmp_path: Path) -> Vault:
 
 def kb(vault: Vault, *args: str) -> Ran:
     sure = ("--set", "rag.answer_precision=0.7")
-    return run_kb("--config", str(vault.config), "--set", "models.llm.provider=extractive", *sure, *args)
+    return kb_in(vault)("--set", "models.llm.provider=extractive", *sure, *args)
 
 
 def test_each_part_is_answered_or_refused_by_itself(asked: Vault) -> None:

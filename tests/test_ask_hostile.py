@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 from answer_passages import ScriptedModel, passage
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, kb_in, make_vault
 from hostile_documents import DOCUMENTS, Hostile
 
 from kb.answer.prompt import TEMPLATE_VERSIONS, build_prompt
@@ -45,10 +45,7 @@ def test_there_are_enough_in_both_languages() -> None:
 @pytest.mark.parametrize("version", TEMPLATE_VERSIONS)
 @hostile
 def test_every_line_of_a_source_stands_behind_its_bar(version: str, document: Hostile) -> None:
-    given = (
-        passage(1, document.text, headings=[document.attempt]),
-        passage(2, "An honest line.", headings=["Honest"]),
-    )
+    given = (passage(1, document.text, headings=[document.attempt]), passage(2, "An honest line.", headings=["Honest"]))
     history = (Turn(0, document.attempt, document.attempt, "q"),)
     messages, packed = build_prompt(version, "Which bar?", "en", given, history, ScriptedModel(""), 100_000)
     assert [each.number for each in packed] == [1, 2]
@@ -72,13 +69,13 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     vault = make_vault(tmp_path_factory.mktemp("hostile"), notes)
     with vault.config.open("a", encoding="utf-8") as config:
         config.write("\n[rag]\nscore_gate = 0.0\n")
-    ran = run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    ran = kb_in(vault)("ingest", "--no-embed")
     assert ran.code == 0, ran.stderr
     return vault
 
 
 def kb(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), "--set", "models.llm.provider=extractive", *args)
+    return kb_in(vault)("--set", "models.llm.provider=extractive", *args)
 
 
 @hostile

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from answer_passages import ScriptedModel
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, kb_in, make_vault
 from hostile_documents import DOCUMENTS
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,7 +56,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     vault = make_vault(tmp_path_factory.mktemp("property"), NOTES)
     with vault.config.open("a", encoding="utf-8") as config:
         config.write(f"\n[rag]\nscore_gate = 0.0\nmax_answer_tokens = 64\n\n[models.llm]\nmodel = '{SMOLLM2}'\n")
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert kb_in(vault)("ingest", "--no-embed").code == 0
     return vault
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, indexed_vault, kb_in
 from ingest_fixtures import Workspace
 
 from kb.config import load
@@ -30,10 +30,7 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    made = make_vault(tmp_path_factory.mktemp("scripts") / "vault", NOTES)
-    ran = run_kb("--config", str(made.config), "ingest", "--no-embed")
-    assert ran.code == 0, ran.stderr
-    return made
+    return indexed_vault(tmp_path_factory.mktemp("scripts") / "vault", NOTES)
 
 
 def ask(notes: Vault, text: str, *settings: str) -> SearchResult:
@@ -155,7 +152,7 @@ def lexicon(notes: Vault, text: str) -> None:
 
 
 def asked(notes: Vault, text: str) -> Ran:
-    return run_kb("--config", str(notes.config), "search", text, "--json")
+    return kb_in(notes)("search", text, "--json")
 
 
 def test_synonyms_of_the_lexicon_are_found_both_ways_from_the_next_question_on(notes: Vault) -> None:
@@ -198,6 +195,6 @@ def test_a_lexicon_that_is_none_is_an_error_that_says_where(text: str, said: str
 
 
 def test_a_lexicon_that_was_named_must_be_there(notes: Vault) -> None:
-    ran = run_kb("--config", str(notes.config), "--set", "search.lexicon=none.toml", "search", "docker")
+    ran = kb_in(notes)("--set", "search.lexicon=none.toml", "search", "docker")
     assert ran.code == 2
     assert "none.toml" in ran.stderr

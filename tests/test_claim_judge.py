@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from answer_passages import ScriptedModel, passage
-from conftest import Vault, kb_in, make_vault
+from conftest import Vault, indexed_vault, kb_in
 from hub_models import put_nli
 from plugin_fixtures import install, install_example
 from test_ask_deep import Replies
@@ -35,9 +35,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    vault = make_vault(tmp_path_factory.mktemp("judged"), NOTES)
-    assert kb_in(vault)("ingest", "--no-embed").code == 0
-    return vault
+    return indexed_vault(tmp_path_factory.mktemp("judged"), NOTES)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Kb, make_vault, run_kb
+from conftest import Kb, kb_in, make_vault, run_kb
 from hypothesis import given
 from hypothesis import strategies as st
 from on_terminal import on_a_terminal, shown_text
@@ -27,9 +27,9 @@ NOTE = f"# Backoff\n\nThe gateway waits as long as this function says:\n\n```pyt
 def test_words_without_quotes_are_one_question(kb: Kb, tmp_path: Path) -> None:
     assert kb("search", "gateway", "retries", "--json").json["query"] == "gateway retries"
     vault = make_vault(tmp_path)
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
-    run_kb("--config", str(vault.config), "ask", "gateway", "retries", "--provider", "extractive")
-    assert run_kb("--config", str(vault.config), "answers", "list", "--json").json["query"] == "gateway retries"
+    kb_in(vault)("ingest", "--no-embed")
+    kb_in(vault)("ask", "gateway", "retries", "--provider", "extractive")
+    assert kb_in(vault)("answers", "list", "--json").json["query"] == "gateway retries"
 
 
 def test_no_hits_names_what_was_typed(kb: Kb) -> None:
@@ -62,12 +62,12 @@ def test_an_empty_list_says_so(command: tuple[str, ...], said: str, tmp_path: Pa
 )
 def test_a_refusal_is_folded_at_words_in_the_language_of_the_question(question: str, tmp_path: Path) -> None:
     vault = make_vault(tmp_path)
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    kb_in(vault)("ingest", "--no-embed")
     shown = shown_text(on_a_terminal(vault.config, "ask", question, "--provider", "extractive"))
     heading = "nearest places:" if question.isascii() else "가장 가까운 곳:"
     lines = shown.splitlines()
     assert max(width_cells(line) for line in lines) <= 40
-    piped = run_kb("--config", str(vault.config), "ask", question, "--provider", "extractive").stdout
+    piped = kb_in(vault)("ask", question, "--provider", "extractive").stdout
     assert (heading in lines) == ("1. " in piped)
     words = {word for line in piped.splitlines() for word in line.split()} - {"ms"}
     assert {word for word in words if not word.isdecimal()} <= {word for line in lines for word in line.split()}
@@ -75,17 +75,17 @@ def test_a_refusal_is_folded_at_words_in_the_language_of_the_question(question: 
 
 def test_code_keeps_its_lines_in_hits(tmp_path: Path) -> None:
     vault = make_vault(tmp_path, {"a.md": NOTE})
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    kb_in(vault)("ingest", "--no-embed")
     lines = shown_text(on_a_terminal(vault.config, "search", "backoff", "attempt")).splitlines()
     for line in CODE.splitlines():
         assert f"   {line}" in lines
-    piped = run_kb("--config", str(vault.config), "search", "backoff attempt").stdout.splitlines()
+    piped = kb_in(vault)("search", "backoff attempt").stdout.splitlines()
     assert len(piped) == 4
 
 
 def test_code_keeps_its_lines_in_answers(tmp_path: Path) -> None:
     vault = make_vault(tmp_path, {"a.md": NOTE})
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    kb_in(vault)("ingest", "--no-embed")
     asked = ("ask", "How long does the gateway wait?", "--provider", "extractive")
     shown = shown_text(on_a_terminal(vault.config, *asked, columns=20)).splitlines()
     for line in CODE.splitlines():
@@ -174,8 +174,8 @@ def test_times_are_local_and_say_so(zone: str, shown: str, monkeypatch: pytest.M
 
 def test_the_list_of_answers_has_local_times(tmp_path: Path) -> None:
     vault = make_vault(tmp_path)
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
-    run_kb("--config", str(vault.config), "ask", "gateway retries", "--provider", "extractive")
+    kb_in(vault)("ingest", "--no-embed")
+    kb_in(vault)("ask", "gateway retries", "--provider", "extractive")
     shown = on_a_terminal(vault.config, "answers", "list", columns=120, TZ="Asia/Seoul")
     assert " +09:00  " in shown
     narrow = on_a_terminal(vault.config, "answers", "list", columns=60).splitlines()

@@ -10,14 +10,7 @@ import pytest
 from on_terminal import Screen
 
 from kb.cli.output.progress import interruptible, show_progress
-from kb.domain.ingest_events import (
-    AssetFinished,
-    AssetStarted,
-    EmbedAgain,
-    EmbedProgress,
-    ScanCompleted,
-    ScanStarted,
-)
+from kb.domain.ingest_events import AssetFinished, AssetStarted, EmbedAgain, EmbedProgress, ScanCompleted, ScanStarted
 from kb.domain.run_handle import StepProgress
 
 

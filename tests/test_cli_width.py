@@ -8,7 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, indexed_vault, kb_in, make_vault, run_kb
 from on_terminal import shown_text
 
 from kb.cli.main import main
@@ -77,9 +77,8 @@ def shown_of(args: tuple[str, ...], columns: int, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture(scope="module")
 def named(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    made = make_vault(tmp_path_factory.mktemp("width"), LONG_NAMED)
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
-    ran = run_kb("--config", str(made.config), "ask", "How often does the gateway retry?", "--provider", "extractive")
+    made = indexed_vault(tmp_path_factory.mktemp("width"), LONG_NAMED)
+    ran = kb_in(made)("ask", "How often does the gateway retry?", "--provider", "extractive")
     assert ran.code in (0, 1), ran.stderr
     return made
 
@@ -143,14 +142,14 @@ def test_an_option_of_kb_itself_behind_the_command_is_told_where_it_goes() -> No
 
 def test_files_without_text_are_one_line_in_words(named: Vault, tmp_path: Path) -> None:
     fresh = make_vault(tmp_path, LONG_NAMED)
-    ran = run_kb("--config", str(fresh.config), "ingest", "--no-embed", "--summary-only")
+    ran = kb_in(fresh)("ingest", "--no-embed", "--summary-only")
     lines = ["empty file: no text in 5 files:", "empty 0.md", "empty 1.md", "empty 2.md", "and 2 more"]
     assert "\n      ".join(lines) in ran.stderr
     assert "empty_file" not in ran.stderr
 
 
 def test_a_title_that_is_the_file_name_is_not_repeated(named: Vault) -> None:
-    listed = run_kb("--config", str(named.config), "list", "docs").stdout
+    listed = kb_in(named)("list", "docs").stdout
     (line,) = [line for line in listed.splitlines() if "empty 3" in line]
     assert line.endswith("  empty 3.md")
 
@@ -172,10 +171,10 @@ def test_init_names_what_to_do_next(tmp_path: Path) -> None:
 
 
 def test_a_kind_of_file_that_kb_does_not_read_is_an_error_and_not_an_empty_result(named: Vault) -> None:
-    ran = run_kb("--config", str(named.config), "search", "gateway", "--media", "film")
+    ran = kb_in(named)("search", "gateway", "--media", "film")
     assert ran.code == 2
     assert "'film' is no kind of file that kb reads (markdown, text, pdf, " in " ".join(ran.stderr.split())
-    assert run_kb("--config", str(named.config), "search", "gateway", "--media", "markdown").code == 0
+    assert kb_in(named)("search", "gateway", "--media", "markdown").code == 0
 
 
 def test_what_has_no_room_beside_its_head_comes_below_it(named: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +187,6 @@ def test_what_has_no_room_beside_its_head_comes_below_it(named: Vault, monkeypat
 
 
 def test_a_refusal_has_nothing_to_verify_and_says_so(named: Vault) -> None:
-    run_kb("--config", str(named.config), "ask", "상속받은 포도밭의 세금은?", "--provider", "extractive")
-    ran = run_kb("--config", str(named.config), "verify")
+    kb_in(named)("ask", "상속받은 포도밭의 세금은?", "--provider", "extractive")
+    ran = kb_in(named)("verify")
     assert (ran.code, ran.stdout) == (0, "nothing to check: this answer quotes nothing\n")

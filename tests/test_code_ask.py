@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, indexed_vault, kb_in
 from ollama_fixtures import playing
 
 from kb.answer.code import statement_at
@@ -23,22 +23,16 @@ def files() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def code(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    vault = make_vault(tmp_path_factory.mktemp("code"), files())
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
-    return vault
+    return indexed_vault(tmp_path_factory.mktemp("code"), files())
 
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    vault = make_vault(tmp_path_factory.mktemp("both"), {**NOTES, **files()})
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
-    return vault
+    return indexed_vault(tmp_path_factory.mktemp("both"), {**NOTES, **files()})
 
 
 def asked(vault: Vault, question: str) -> dict[str, object]:
-    answer: dict[str, object] = run_kb(
-        "--config", str(vault.config), "ask", "--provider", "extractive", "--json", question
-    ).json
+    answer: dict[str, object] = kb_in(vault)("ask", "--provider", "extractive", "--json", question).json
     return answer
 
 
@@ -70,7 +64,7 @@ def test_what_is_quoted_is_whole_and_stands_in_its_lines(code: Vault) -> None:
     lines = (code.root / "gateway/upload.py").read_text("utf-8").split("\n")
     assert claim["quote"] == "\n".join(lines[29:38])
     assert answer["answer"] == f"```python\n{claim['quote']}\n```\n[1]"
-    checked = run_kb("--config", str(code.config), "verify", "--json").json
+    checked = kb_in(code)("verify", "--json").json
     assert [each["standing"] for each in checked["quotes"]] == ["stands"]
 
 
@@ -102,8 +96,7 @@ def test_notes_answer_what_they_say_and_code_the_rest(both: Vault, question: str
 
 
 def test_answers_of_notes_are_the_same_with_code_beside_them(both: Vault, tmp_path: Path) -> None:
-    alone = make_vault(tmp_path, NOTES)
-    assert run_kb("--config", str(alone.config), "ingest", "--no-embed").code == 0
+    alone = indexed_vault(tmp_path, NOTES)
     for question in ("When is the canteen closed?", "How often is an upload that fails retried?", "Lunch"):
         mine, theirs = asked(alone, question), asked(both, question)
         told = ("answer", "state", "claims", "evidence")
@@ -112,8 +105,7 @@ def test_answers_of_notes_are_the_same_with_code_beside_them(both: Vault, tmp_pa
 
 def test_a_definition_longer_than_a_passage_is_quoted_to_the_end_of_a_statement(tmp_path: Path) -> None:
     body = "".join(f"    total_{n} = compute_something({n}, {n + 1}, {n + 2})\n" for n in range(120))
-    vault = make_vault(tmp_path, {"long.py": f"def very_long():\n{body}    return total_1\n"})
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, {"long.py": f"def very_long():\n{body}    return total_1\n"})
     answer = asked(vault, "very_long")
     assert answer["notes"] == ["the whole definition: long.py#L1-L122"]
     assert str(answer["claims"][0]["quote"]).endswith(")")  # type: ignore[index]
@@ -137,7 +129,7 @@ def test_what_a_model_writes_of_code_is_checked_against_it_and_cites_its_lines(c
     with playing([{"text": said}, {"done": {}}]) as server:
         named = (f"endpoint={server.endpoint}", "provider=ollama", "model=scripted")
         model = [part for name in named for part in ("--set", f"models.llm.{name}")]
-        ran = run_kb("--config", str(code.config), *model, "ask", "--json", "what retries the upload")
+        ran = kb_in(code)(*model, "ask", "--json", "what retries the upload")
     assert ran.stderr == ""
     answer = ran.json
     assert (answer["model"]["provider"], answer["grounded"]) == ("ollama", True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, kb_in, make_vault
 
 from kb.extract.code.left_out import reason_left_out
 from kb.extract.code.syntax import is_suspicious, parse, parse_in_worker, parsers
@@ -15,14 +15,12 @@ PYTHON = "#!/usr/bin/env python3\n\n\ndef run_it():\n    pass\n"
 
 
 def ingested(vault: Vault, *words: str) -> dict[str, object]:
-    report: dict[str, object] = run_kb("--config", str(vault.config), "ingest", "--no-embed", *words, "--json").lines[
-        -1
-    ]
+    report: dict[str, object] = kb_in(vault)("ingest", "--no-embed", *words, "--json").lines[-1]
     return report
 
 
 def listed(vault: Vault) -> list[str]:
-    return [each["doc_path"] for each in run_kb("--config", str(vault.config), "list", "docs", "--json").lines]
+    return [each["doc_path"] for each in kb_in(vault)("list", "docs", "--json").lines]
 
 
 def including(vault: Vault, *patterns: str) -> None:
@@ -44,7 +42,7 @@ def test_a_program_is_told_by_its_first_line(tmp_path: Path) -> None:
         (vault.root / "bin" / name).chmod(0o755)
     ingested(vault)
     assert listed(vault) == ["bin/clean", "bin/tool"], "bin/quiet cannot be run"
-    kinds = run_kb("--config", str(vault.config), "list", "symbols", "--json").lines
+    kinds = kb_in(vault)("list", "symbols", "--json").lines
     assert [(each["name"], each["code_lang"]) for each in kinds] == [("wipe", "shell"), ("run_it", "python")]
     assert ingested(vault)["unchanged"] == 2
 
@@ -57,7 +55,7 @@ def test_text_that_the_configuration_names_is_cut_by_paragraphs(tmp_path: Path) 
     including(vault, "**/*.md", "*.lyrics", "NOTICE", "sub/**")
     ingested(vault)
     assert listed(vault) == ["a.lyrics", "c.md", "sub/NOTICE"]
-    hits = run_kb("--config", str(vault.config), "search", "song", "--k", "20", "--json").json["hits"]
+    hits = kb_in(vault)("search", "song", "--k", "20", "--json").json["hits"]
     spans = sorted((hit["citation"]["line_start"], hit["citation"]["line_end"]) for hit in hits)
     assert spans == [(1, 80), (61, 140), (121, 200)]
     assert ingested(vault, str(vault.root / "a.lyrics"))["unchanged"] == 1
@@ -113,7 +111,7 @@ def test_doctor_names_the_grammars_that_are_lacking(tmp_path: Path, monkeypatch:
     vault = make_vault(tmp_path, {"a.md": "# A\n\nText.\n"})
 
     def grammars() -> dict[str, object]:
-        checks = run_kb("--config", str(vault.config), "doctor", "--quick", "--json").json["checks"]
+        checks = kb_in(vault)("doctor", "--quick", "--json").json["checks"]
         return next(check for check in checks if check["name"] == "grammars")
 
     sound = grammars()
@@ -126,8 +124,7 @@ def test_doctor_names_the_grammars_that_are_lacking(tmp_path: Path, monkeypatch:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [("A.java", ("a<b<c<" * 40 + "\n") * 200), ("a.cpp", ("a<b<c<" * 40 + "\n") * 5_000)],
+    ("name", "text"), [("A.java", ("a<b<c<" * 40 + "\n") * 200), ("a.cpp", ("a<b<c<" * 40 + "\n") * 5_000)]
 )
 def test_a_file_that_parsers_explode_on_costs_itself_alone(tmp_path: Path, name: str, text: str) -> None:
     vault = make_vault(tmp_path, {name: text, "fine.py": "def fine():\n    pass\n"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, indexed_vault, kb_in
 
 FILES = {
     "README.md": (
@@ -53,13 +53,11 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    vault = make_vault(tmp_path_factory.mktemp("objects"), FILES)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
-    return vault
+    return indexed_vault(tmp_path_factory.mktemp("objects"), FILES)
 
 
 def first(vault: Vault, question: str) -> str:
-    ran = run_kb("--config", str(vault.config), "search", "--json", question)
+    ran = kb_in(vault)("search", "--json", question)
     assert ran.code == 0, question
     return str(ran.lines[-1]["hits"][0]["citation"]["uri"])
 
@@ -125,11 +123,11 @@ def test_what_asks_for_no_object_is_answered_by_notes(kept: Vault, question: str
 
 
 def test_objects_are_listed_with_what_they_are(kept: Vault) -> None:
-    listed = run_kb("--config", str(kept.config), "list", "symbols", "--kind", "resource", "--json")
+    listed = kb_in(kept)("list", "symbols", "--kind", "resource", "--json")
     assert {each["qualified_name"] for each in listed.lines} >= {"Deployment/redis", "ConfigMap/redis-config"}
-    shown = run_kb("--config", str(kept.config), "search", "--symbol", "Deployment/*", "redis").stdout
+    shown = kb_in(kept)("search", "--symbol", "Deployment/*", "redis").stdout
     assert "Deployment/redis (resource, yaml)" in shown
-    assert run_kb("--config", str(kept.config), "inspect", "symbol", "Service/redis").code == 0
+    assert kb_in(kept)("inspect", "symbol", "Service/redis").code == 0
 
 
 def test_requirements_are_dependencies_where_they_are_read(tmp_path: Path) -> None:

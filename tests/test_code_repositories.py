@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, kb_in, make_vault
 
 from kb.scan.git import commit_at, read_repository, top_of
 
@@ -107,11 +107,11 @@ def test_a_submodule_is_a_repository_of_its_own(tmp_path: Path) -> None:
 def test_what_is_damaged_is_said_and_stops_nothing(tmp_path: Path, files: dict[str, str], fault: str) -> None:
     vault = make_vault(tmp_path, {"code/a.py": "def found():\n    pass\n"})
     put(vault.root / "code", files)
-    ran = run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    ran = kb_in(vault)("ingest", "--no-embed")
     assert ran.code == 0
     assert f"the git repository {vault.root}/code cannot be read: " in ran.stdout + ran.stderr
     assert fault in ran.stdout + ran.stderr
-    (hit,) = run_kb("--config", str(vault.config), "search", "--json", "found").json["hits"]
+    (hit,) = kb_in(vault)("search", "--json", "found").json["hits"]
     assert (hit["repo"], hit["git_commit"]) == ("code", None)
 
 
@@ -127,57 +127,55 @@ def vault(tmp_path: Path) -> Vault:
     )
     repository(made.root / "one")
     repository(made.root / "two", HEAD=f"{TWO}\n")
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    assert kb_in(made)("ingest", "--no-embed").code == 0
     return made
 
 
 def test_hits_name_their_repository_and_are_filtered_by_it(vault: Vault) -> None:
     def paths(*words: str) -> list[str]:
-        ran = run_kb("--config", str(vault.config), *words, "--json")
+        ran = kb_in(vault)(*words, "--json")
         hits = ran.json["hits"] if words[0] == "search" else ran.lines
         return [hit.get("doc_path") or hit["citation"]["path"] for hit in hits]
 
     assert paths("search", "shared", "--repo", "TWO") == ["two/src/b.py"]
     assert paths("list", "docs", "--repo", "one") == ["one/src/a.py"]
     assert paths("list", "symbols", "--repo", "one") == ["one/src/a.py"]
-    shown = run_kb("--config", str(vault.config), "search", "shared").stdout
+    shown = kb_in(vault)("search", "shared").stdout
     assert f"shared (function, python)  one main@{ONE[:12]}" in shown
-    asked = run_kb(
-        "--config", str(vault.config), "ask", "--provider", "extractive", "--json", "shared()", "--repo", "two"
-    )
+    asked = kb_in(vault)("ask", "--provider", "extractive", "--json", "shared()", "--repo", "two")
     assert [(each["citation"]["path"], each["git_commit"]) for each in asked.json["citations"]] == [
         ("two/src/b.py", TWO)
     ]
 
 
 def test_a_commit_that_moved_on_is_noted_by_the_next_ingest_and_said_by_verify(vault: Vault) -> None:
-    run_kb("--config", str(vault.config), "ask", "--provider", "extractive", "shared()", "--repo", "one")
-    same = run_kb("--config", str(vault.config), "verify", "--json").json["quotes"]
+    kb_in(vault)("ask", "--provider", "extractive", "shared()", "--repo", "one")
+    same = kb_in(vault)("verify", "--json").json["quotes"]
     assert [quote.get("git_commit") for quote in same] == [None]
     (vault.root / "one/.git/refs/heads/main").write_text(TWO)
-    told = run_kb("--config", str(vault.config), "verify", "--json").json["quotes"]
+    told = kb_in(vault)("verify", "--json").json["quotes"]
     assert [(quote["standing"], quote["git_commit"], quote["now_git_commit"]) for quote in told] == [
         ("stands", ONE, TWO)
     ]
-    assert f"cited at commit {ONE[:12]}, now at {TWO[:12]}" in run_kb("--config", str(vault.config), "verify").stdout
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
-    hit = run_kb("--config", str(vault.config), "search", "--json", "shared", "--repo", "one").json["hits"][0]
+    assert f"cited at commit {ONE[:12]}, now at {TWO[:12]}" in kb_in(vault)("verify").stdout
+    kb_in(vault)("ingest", "--no-embed")
+    hit = kb_in(vault)("search", "--json", "shared", "--repo", "one").json["hits"][0]
     assert hit["git_commit"] == TWO
 
 
 def test_a_repository_that_is_gone_is_forgotten(vault: Vault) -> None:
     shutil.rmtree(vault.root / "one/.git")
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
-    assert run_kb("--config", str(vault.config), "list", "docs", "--repo", "one").code == 1
-    assert run_kb("--config", str(vault.config), "list", "docs", "--repo", "two").code == 0
+    kb_in(vault)("ingest", "--no-embed")
+    assert kb_in(vault)("list", "docs", "--repo", "one").code == 1
+    assert kb_in(vault)("list", "docs", "--repo", "two").code == 0
 
 
 def test_a_linked_checkout_is_the_repository_it_leads_to(tmp_path: Path) -> None:
     outside = repository(put(tmp_path / "elsewhere", {"src/a.py": "def linked():\n    pass\n"}))
     vault = make_vault(tmp_path, {"note.md": "# Note\n\nText.\n"})
     (vault.root / "link").symlink_to(outside / "src")
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
-    (hit,) = run_kb("--config", str(vault.config), "search", "--json", "linked").json["hits"]
+    kb_in(vault)("ingest", "--no-embed")
+    (hit,) = kb_in(vault)("search", "--json", "linked").json["hits"]
     assert (hit["doc_path"], hit["repo"], hit["git_commit"]) == ("link/a.py", "elsewhere", ONE)
     assert hit["git_dirty"] is None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, indexed_vault, kb_in, make_vault, run_kb
 
 from kb.config import load
 from kb.domain.search import SearchQuery
@@ -66,13 +66,11 @@ impl Store {
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    vault = make_vault(tmp_path_factory.mktemp("code"), FILES)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
-    return vault
+    return indexed_vault(tmp_path_factory.mktemp("code"), FILES)
 
 
 def found(vault: Vault, *words: str) -> list[dict[str, object]]:
-    ran = run_kb("--config", str(vault.config), "search", "--json", *words)
+    ran = kb_in(vault)("search", "--json", *words)
     return [] if ran.code else list(ran.lines[-1]["hits"])
 
 
@@ -103,8 +101,7 @@ def test_the_definition_that_is_asked_for_stands_first(kept: Vault, question: st
 
 def test_of_names_that_differ_in_their_marks_the_one_that_is_spelled_stands_first(tmp_path: Path) -> None:
     files = {"a.py": "def retryUpload():\n    pass\n", "b.py": "def retry_upload():\n    pass\n"}
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     assert [uris(vault, name)[0] for name in ("retryUpload", "retry_upload")] == ["a.py#L1-L2", "b.py#L1-L2"]
 
 
@@ -120,13 +117,12 @@ def test_a_citation_says_what_is_defined_there(kept: Vault) -> None:
     assert (citation["kind"], citation["symbol"], citation["symbol_kind"]) == ("code", "Store.push_row", "method")
     assert (citation["line_start"], citation["line_end"], citation["lang"]) == (5, 6, "rust")
     assert hit["signature"] == "pub fn push_row(&mut self, row: Row)"
-    shown = run_kb("--config", str(kept.config), "search", "push_row").stdout
+    shown = kb_in(kept)("search", "push_row").stdout
     assert "Store.push_row (method, rust)" in shown
 
 
 def test_notes_are_found_as_if_there_were_no_code(kept: Vault, tmp_path: Path) -> None:
-    alone = make_vault(tmp_path, {path: text for path, text in FILES.items() if path.endswith(".md")})
-    assert run_kb("--config", str(alone.config), "ingest", "--no-embed").code == 0
+    alone = indexed_vault(tmp_path, {path: text for path, text in FILES.items() if path.endswith(".md")})
     for question in ("parcels on Mondays", "an upload that fails is told", "Packing"):
         mine = [hit["retrieval"] for hit in found(kept, "--media", "markdown", question)]
         assert mine == [hit["retrieval"] for hit in found(alone, question)]
@@ -139,13 +135,13 @@ def test_what_notes_say_themselves_stays_first(kept: Vault) -> None:
 def test_an_answer_is_from_notes_however_much_code_is_found(kept: Vault) -> None:
     question = "Uploader.send retryUpload: how often is an upload that fails retried?"
     assert uris(kept, "--k", "1", question)[0].startswith("src/")
-    asked = run_kb("--config", str(kept.config), "ask", "--provider", "extractive", "--k", "1", "--json", question)
+    asked = kb_in(kept)("ask", "--provider", "extractive", "--k", "1", "--json", question)
     assert [each["citation"]["path"] for each in asked.json["citations"]] == ["notes/upload.md"]
 
 
 def test_the_label_of_a_ranking_names_what_ordered_the_code(kept: Vault) -> None:
     def label(question: str) -> str:
-        return str(run_kb("--config", str(kept.config), "search", question, "--json").json["ranking_version"])
+        return str(kb_in(kept)("search", question, "--json").json["ranking_version"])
 
     assert re.search(r"/search_code-\d+/code-\d+/code-[0-9a-f]{8}$", label("retryUpload"))
     assert "search_code" not in label("Mondays")
@@ -166,19 +162,19 @@ def test_filters_of_code_keep_what_passes_them(kept: Vault, filters: tuple[str, 
 
 
 def test_a_name_is_inspected_with_its_definitions_and_uses(kept: Vault) -> None:
-    (told,) = run_kb("--config", str(kept.config), "inspect", "symbol", "pack", "--json").lines
+    (told,) = kb_in(kept)("inspect", "symbol", "pack", "--json").lines
     assert [each["citation"]["uri"] for each in told["definitions"]] == ["src/upload.py#L15-L17"]
     assert [(each["citation"]["uri"], each["from_symbol"]) for each in told["uses"]] == [
         ("src/upload.py#L11", "src.upload.Uploader.send")
     ]
-    assert "pack (function, python, public)" in run_kb("--config", str(kept.config), "inspect", "symbol", "pack").stdout
-    assert run_kb("--config", str(kept.config), "inspect", "symbol", "nowhere").code == 2
+    assert "pack (function, python, public)" in kb_in(kept)("inspect", "symbol", "pack").stdout
+    assert kb_in(kept)("inspect", "symbol", "nowhere").code == 2
 
 
 def test_definitions_are_listed_by_path_and_kind(kept: Vault) -> None:
-    listed = run_kb("--config", str(kept.config), "list", "symbols", "--path", "src/**", "--kind", "method", "--json")
+    listed = kb_in(kept)("list", "symbols", "--path", "src/**", "--kind", "method", "--json")
     assert [each["qualified_name"] for each in listed.lines] == ["Store.push_row", "src.upload.Uploader.send"]
-    assert run_kb("--config", str(kept.config), "list", "symbols", "--kind", "stage").stdout.split()[0] == "build"
+    assert kb_in(kept)("list", "symbols", "--kind", "stage").stdout.split()[0] == "build"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +189,7 @@ def test_definitions_are_listed_by_path_and_kind(kept: Vault) -> None:
     ],
 )
 def test_files_around_code_are_cut_by_their_parts(kept: Vault, path: str, names: list[str]) -> None:
-    listed = run_kb("--config", str(kept.config), "list", "symbols", "--path", path, "--json")
+    listed = kb_in(kept)("list", "symbols", "--path", path, "--json")
     assert [each["name"] for each in listed.lines] == names
 
 
@@ -216,7 +212,7 @@ def test_what_no_person_wrote_is_left_out_and_named(vault: Vault) -> None:
     for name, text in odd.items():
         (vault.root / name).parent.mkdir(exist_ok=True)
         (vault.root / name).write_text(text)
-    report = run_kb("--config", str(vault.config), "ingest", "--no-embed", "--json").lines[-1]
+    report = kb_in(vault)("ingest", "--no-embed", "--json").lines[-1]
     assert report["skip_examples"] == {
         "vendored": ["vendor/lib.py"],
         "generated": ["gen/a.go"],
@@ -229,28 +225,28 @@ def test_what_no_person_wrote_is_left_out_and_named(vault: Vault) -> None:
     assert counts == {"generated": 1, "size_exceeded": 1, "builtin_blacklist": 1}
     assert all((item["warnings"], item["error"]) == ([], None) for item in report["items"])
     (vault.root / "src/retry.ts").write_text("/* @generated */\nexport const a = 1;\n")
-    again = run_kb("--config", str(vault.config), "ingest", "--no-embed", "--json").lines[-1]
+    again = kb_in(vault)("ingest", "--no-embed", "--json").lines[-1]
     assert again["removed"] == 1, "what has become generated goes"
 
 
 def test_a_grammar_that_is_not_installed_is_said_once(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kb.extract.code.document.lacking_module", lambda lang: f"tree_sitter_{lang}")
-    ran = run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    ran = kb_in(vault)("ingest", "--no-embed")
     assert "tree_sitter_python is not installed, python is cut by paragraphs: 1 file" in ran.stdout + ran.stderr
     assert uris(vault, "retryUpload")[0].startswith("src/")
 
 
 def test_a_changed_file_gives_up_its_old_definitions(vault: Vault) -> None:
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
+    kb_in(vault)("ingest", "--no-embed")
     (vault.root / "src/retry.ts").write_text("export function tryAgain(): void {}\n")
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
-    assert run_kb("--config", str(vault.config), "inspect", "symbol", "retryUpload").code == 2
+    kb_in(vault)("ingest", "--no-embed")
+    assert kb_in(vault)("inspect", "symbol", "retryUpload").code == 2
     assert uris(vault, "tryAgain")[0] == "src/retry.ts#L1"
     shutil.rmtree(vault.root / "src")
-    run_kb("--config", str(vault.config), "ingest", "--no-embed")
-    listed = run_kb("--config", str(vault.config), "list", "symbols", "--path", "src/**", "--json")
+    kb_in(vault)("ingest", "--no-embed")
+    listed = kb_in(vault)("list", "symbols", "--path", "src/**", "--json")
     assert listed.code == 1
-    checks = json.loads(run_kb("--config", str(vault.config), "doctor", "--json").stdout)["checks"]
+    checks = json.loads(kb_in(vault)("doctor", "--json").stdout)["checks"]
     sound = {check["name"]: check["ok"] for check in checks}
     assert all(sound[name] for name in ("fts_consistent", "index_version", "sqlite_integrity", "references"))
 
@@ -270,7 +266,7 @@ def test_a_changed_file_gives_up_its_old_definitions(vault: Vault) -> None:
 )
 def test_odd_files_are_indexed_and_found(vault: Vault, name: str, text: str) -> None:
     (vault.root / name).write_bytes(text.encode())
-    report = run_kb("--config", str(vault.config), "ingest", "--no-embed", "--json").lines[-1]
+    report = kb_in(vault)("ingest", "--no-embed", "--json").lines[-1]
     assert report["errors"] == 0
     found = uris(vault, "--path-glob", name, "x apiVersion crlf")
     assert [uri for uri in found if not uri.startswith(name)] == []
@@ -297,10 +293,9 @@ def test_where_a_method_is_called_is_told_of_its_own_type(tmp_path: Path) -> Non
         "bench.py": "def main():\n    with knowledge_base() as base:\n        pass\n",
         "made.py": "def knowledge_base():\n    pass\n",
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     assert uris(vault, "Base.refresh를 어디서 부르나")[0] == "session.py#L4-L5"
-    asked = run_kb("--config", str(vault.config), "ask", "--provider", "extractive", "--json", "who calls Base.refresh")
+    asked = kb_in(vault)("ask", "--provider", "extractive", "--json", "who calls Base.refresh")
     assert [each["citation"]["uri"] for each in asked.json["citations"]] == ["session.py#L5"]
 
 
@@ -314,8 +309,7 @@ def test_uses_are_found_by_the_name_of_a_file_and_by_which_functions_call_what(t
         "clock.py": "def ticking(engine):\n    return engine.ts()\n",
         "a.py": "def _load_rows():\n    pass\n\n\ndef inner():\n    _load_rows()\n    _load_rows()\n",
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     assert uris(vault, "Where is load_rows.sql called from?")[0].startswith("use.py")
     assert uris(vault, "Where is Engine.ts called from?")[0] == "clock.py#L1-L2"
     assert uris(vault, "Which functions call load_rows?")[0].startswith("use.py")
@@ -373,13 +367,10 @@ def test_a_function_inside_of_another_is_found_before_its_namesake(tmp_path: Pat
         "wrap.py": "def cached(call):\n    def wrapper(*args):\n        return call(*args)\n    return wrapper\n",
         "other.py": "def wrapper():\n    pass\n",
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     assert uris(vault, "Where is the function sha512_utf8 defined?")[0] == "lib/hash.js#L2-L5"
     assert uris(vault, "where is cached.wrapper defined")[0] == "wrap.py#L2-L3"
-    asked = run_kb(
-        "--config", str(vault.config), "ask", "--provider", "extractive", "--json", "where is wrapper defined"
-    )
+    asked = kb_in(vault)("ask", "--provider", "extractive", "--json", "where is wrapper defined")
     assert {each["citation"]["uri"] for each in asked.json["citations"]} == {"wrap.py#L2-L3", "other.py#L1-L2"}
 
 
@@ -393,8 +384,7 @@ def test_a_definition_is_told_from_its_namesakes_by_what_the_question_says_of_it
         "sums.pyi": "def add(a: int, b: int) -> int: ...\n",
         "other/sums.py": "def join_all(tables):\n    return None\n",
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     first = {
         "Where is the function add that adds two numbers of a run?": "sums.py#L1-L2",
         "두 수를 더하는 add 함수는 어디에 있나": "sums.py#L1-L2",
@@ -414,8 +404,7 @@ def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None
         "notes/rows.md": "# Rows\n\nSQLite and Lance are kept consistent.\n\n## A unit\n\nA unit is a row.\n",
         "config.py": "class Config:\n    def sqlite(self):\n        return 1\n\n\ndef unit(index):\n    return index\n",
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     assert uris(vault, "how are SQLite and Lance kept consistent")[0].startswith("notes/")
     assert uris(vault, "what is a unit")[0].startswith("notes/")
     assert uris(vault, "where is unit defined")[0] == "config.py#L6-L7"
@@ -423,8 +412,7 @@ def test_a_plain_word_is_a_name_only_where_it_can_be_one(tmp_path: Path) -> None
 
 def test_a_name_that_merely_ends_in_test_is_no_test(tmp_path: Path) -> None:
     files = dict.fromkeys(("src/latest.py", "src/other.py"), 'def fetch():\n    """Seals of tanks."""\n')
-    vault = make_vault(tmp_path, {**files, "tests/fetched.py": files["src/other.py"]})
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, {**files, "tests/fetched.py": files["src/other.py"]})
     assert [uri.partition("#")[0] for uri in uris(vault, "fetch")] == [*files, "tests/fetched.py"]
 
 
@@ -440,8 +428,7 @@ def test_what_is_asked_of_a_kind_of_files_how_to_do_or_of_an_acronym_is_found_wh
         "src/other.py": "def covers(path):\n    return path\n",
         "src/release.py": 'def run():\n    """Runs a release."""\n    # run a release, release it, run it\n',
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     first = {
         "Which tests cover seals of full tanks?": "tests/test_names.py",
         "what covers seals of full tanks": "src/patterns.py",
@@ -462,8 +449,7 @@ def test_beside_code_a_changelog_comes_after_what_explains_unless_changes_are_as
         "docs/b.md": "# Refusals\n\nWhen it has to, the gateway refuses a batch: the tank of it may be full.\n",
         "gateway.py": "def gateway():\n    pass\n",
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     first = {"why does the gateway refuse a batch": "docs/b.md", "the changed gateway refuses a batch": "CHANGELOG.md"}
     assert {question: uris(vault, question)[0].partition("#")[0] for question in first} == first
 
@@ -475,8 +461,7 @@ def test_what_is_asked_when_or_how_is_found_in_the_note_that_says_more_of_it_tha
         "notice.py": "LOCK_NOTICE = 'a file that changed'\n",
         "docs/changes.md": "# Changes\n\nIt compares sizes, and so notices every file that changed.\n",
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     first = {
         "When must I bump chunker_version?": "docs/versions.md",
         "How does it notice that a file changed?": "docs/changes.md",
@@ -502,12 +487,11 @@ def test_a_note_in_another_language_counts_as_if_it_had_words_of_the_question(ke
 def test_beside_code_a_page_that_was_generated_comes_after_one_that_was_written(tmp_path: Path) -> None:
     written = "# Refusals\n\nThe gateway refuses a batch when the tank is full or the seal is broken.\n"
     listed = "---\ntrust_level: generated\n---\n# Tools\n\nThe gateway refuses a batch. A batch the gateway refuses.\n"
-    vault = make_vault(tmp_path, {"docs/a.md": listed, "docs/b.md": written})
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, {"docs/a.md": listed, "docs/b.md": written})
     question = "when does the gateway refuse a batch"
     assert [uri.partition("#")[0] for uri in uris(vault, question)] == ["docs/a.md", "docs/b.md"]
     (vault.root / "gateway.py").write_text("def gateway():\n    pass\n")
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    assert kb_in(vault)("ingest", "--no-embed").code == 0
     notes = [uri.partition("#")[0] for uri in uris(vault, question) if ".md" in uri]
     assert notes == ["docs/b.md", "docs/a.md"]
 
@@ -517,8 +501,7 @@ def test_words_that_only_say_that_code_is_asked_for_count_for_notes(tmp_path: Pa
         "notes/units.md": "# How code is cut\n\nA unit of source code is a definition with its comment.\n",
         "units.py": 'class KnownUnit:\n    """A unit."""\n\n\ndef unit_of_a_unit():\n    """The unit."""\n',
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     assert uris(vault, "what is a unit of source code")[0].startswith("notes/")
 
 
@@ -527,8 +510,7 @@ def test_of_passages_with_the_same_words_the_one_that_words_it_as_asked_stands_f
         "a.py": 'def first():\n    """Signed sessions: the base of a class for cookies."""\n',
         "b.py": 'def second():\n    """The base class for all kinds of sessions based on signed cookies."""\n',
     }
-    vault = make_vault(tmp_path, files)
-    assert run_kb("--config", str(vault.config), "ingest", "--no-embed").code == 0
+    vault = indexed_vault(tmp_path, files)
     assert uris(vault, "base class for sessions based on signed cookies")[0].startswith("b.py")
 
 

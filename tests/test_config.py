@@ -282,8 +282,7 @@ def test_paths_are_absolute_and_relative_ones_count_from_the_file(
     monkeypatch.chdir("/")
     monkeypatch.setenv("XDG_STATE_HOME", "/state")
     found = read(
-        tmp_path,
-        '[workspace]\nroot = "../notes"\n[storage]\ndata_dir = "data"\nasset_dir = "{data_dir}/../copies"\n',
+        tmp_path, '[workspace]\nroot = "../notes"\n[storage]\ndata_dir = "data"\nasset_dir = "{data_dir}/../copies"\n'
     )
     assert found.workspace_root == tmp_path.parent / "notes"
     assert found.data_dir == tmp_path / "data"

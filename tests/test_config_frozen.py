@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, kb_in, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.config import KEYS, load
@@ -79,7 +79,7 @@ def frozen_keys() -> list[str]:
 
 
 def call(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), *args)
+    return kb_in(vault)(*args)
 
 
 def test_the_configuration_of_the_design_is_read_whole(tmp_path: Path) -> None:

@@ -57,10 +57,7 @@ def test_prices_counts_and_prose_are_no_list_of_pages(text: str) -> None:
 def test_a_table_of_contents_is_found_and_not_answered_from(tmp_path: Path) -> None:
     vault = make_vault(
         tmp_path,
-        {
-            "manual.md": CONTENTS,
-            "diary.md": "# Work\n\nThe staging database crawls because autovacuum was off.\n",
-        },
+        {"manual.md": CONTENTS, "diary.md": "# Work\n\nThe staging database crawls because autovacuum was off.\n"},
     )
     config = ("--config", str(vault.config))
     assert run_kb(*config, "ingest", "--no-embed").code == 0

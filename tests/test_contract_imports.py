@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Vault, cpu_limited, run_kb
+from conftest import Vault, cpu_limited, kb_in
 
 # Libraries of which each costs between 30 ms and 2 s, and rooms of kb that a question does not need.
 HEAVY = frozenset(
@@ -67,7 +67,7 @@ def test_nothing_heavy_is_loaded(args: tuple[str, ...], code: int, vault: Vault,
 
 @pytest.mark.slow
 def test_nothing_heavy_is_loaded_to_quote_an_answer_and_keep_it(fresh_vault: Vault, tmp_path: Path) -> None:
-    assert run_kb("--config", str(fresh_vault.config), "ingest", "--no-embed").code == 0
+    assert kb_in(fresh_vault)("ingest", "--no-embed").code == 0
     settings = ("--config", str(fresh_vault.config), "--set", "rag.score_gate=0")
     question = ("ask", "How often does the gateway retry?", "--provider", "extractive")
     code, modules = loaded_by(*settings, *question, home=tmp_path)

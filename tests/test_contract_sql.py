@@ -34,12 +34,7 @@ from kb.store.sqlfile import (
 
 FILES = sorted(str(path.relative_to(SQL_DIR)) for path in SQL_DIR.rglob("*.sql"))
 
-CACHE_SCRIPTS = (
-    "cache/open_cache.sql",
-    "cache/create_vectors.sql",
-    "cache/create_derived.sql",
-    "audit/open_audit.sql",
-)
+CACHE_SCRIPTS = ("cache/open_cache.sql", "cache/create_vectors.sql", "cache/create_derived.sql", "audit/open_audit.sql")
 
 # Scripts that are not prepared: a later statement needs what an earlier one makes, or a PRAGMA tells what it set.
 SCRIPTS = (

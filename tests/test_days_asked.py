@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, kb_in, make_vault
 from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.config import load
@@ -47,7 +47,7 @@ def vault(tmp_path: Path, fake_models: FakeModels) -> Vault:
 
 
 def call(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), *args)
+    return kb_in(vault)(*args)
 
 
 def ask(vault: Vault, text: str, mode: str, *settings: str) -> SearchResult:

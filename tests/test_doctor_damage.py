@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 import pytest
-from conftest import Ran, Vault, copy_vault, make_vault, run_kb
+from conftest import Ran, Vault, copy_vault, kb_in, make_vault
 from fake_embedder import PRIMARY, FakeModels, models
 
 from kb.store.migrate import made_objects
@@ -30,7 +30,7 @@ NOTES = {
 
 
 def doctor(vault: Vault, *options: str) -> Ran:
-    return run_kb("--config", str(vault.config), "doctor", "--json", *options)
+    return kb_in(vault)("doctor", "--json", *options)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     made = make_vault(tmp_path_factory.mktemp("built") / "vault")
     for name, text in NOTES.items():
         (made.root / name).write_text(text, encoding="utf-8")
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    assert kb_in(made)("ingest", "--no-embed").code == 0
     return made
 
 
@@ -155,7 +155,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory, models: FakeModels) -> Va
         (made.root / name).write_text(text, encoding="utf-8")
     with made.config.open("a", encoding="utf-8") as file:
         file.write(f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n')
-    assert run_kb("--config", str(made.config), "ingest").code == 0
+    assert kb_in(made)("ingest").code == 0
     with closing(apsw.Connection(str(made.sqlite))) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return made
@@ -364,11 +364,11 @@ def test_doctor_names_any_damage_and_the_command_that_mends_it(seed: int, embedd
     found = failed(doctor(vault))
     assert found, damage
     assert all(found.values()), "each with what to do"
-    searched = run_kb("--config", str(vault.config), "search", "배터리 barrel", "--json")
+    searched = kb_in(vault)("search", "배터리 barrel", "--json")
     assert "Traceback" not in searched.stderr
     command = MENDED_BY[damage]
     if command is not None:
-        assert run_kb("--config", str(vault.config), *command.split()).code == 0
+        assert kb_in(vault)(*command.split()).code == 0
         assert failed(doctor(vault)) == {}, damage
 
 

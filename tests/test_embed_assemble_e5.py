@@ -238,9 +238,7 @@ def test_a_long_question_has_the_tokens_of_all_its_windows(assembled: tuple[Path
     assert len(rows(encoder.encode(text).tokens)) == len(encoder.vocabulary.token_ids(f"query: {text}")) - 3
 
 
-def test_passages_have_their_vectors_and_the_tokens_of_the_same_pass(
-    assembled: tuple[Path, dict[str, Floats]],
-) -> None:
+def test_passages_have_their_vectors_and_the_tokens_of_the_same_pass(assembled: tuple[Path, dict[str, Floats]]) -> None:
     directory, tensors = assembled
     embedder = open_installed_embedder(directory, MODEL, threads=1)
     texts = ["abc", "한국어 a", "", "abcdefghijabcdefghij"]

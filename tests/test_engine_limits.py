@@ -51,9 +51,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scratch_home: Pat
     monkeypatch.setitem(EXTRACTORS, "pdf", replace(EXTRACTORS["pdf"], steps=(UNRULY,)))
     made = Workspace(tmp_path / "workspace")
     made.configure(
-        f"storage.cache_dir={tmp_path / 'cache'}",
-        "indexing.extract_timeout_s=1",
-        "indexing.max_parallel_extractors=1",
+        f"storage.cache_dir={tmp_path / 'cache'}", "indexing.extract_timeout_s=1", "indexing.max_parallel_extractors=1"
     )
     return made
 

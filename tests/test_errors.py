@@ -110,7 +110,7 @@ def test_an_unknown_command_is_answered_with_the_nearest(typed: str, near: str) 
 
 
 def test_an_unhealthy_knowledge_base_is_exit_3(fresh_vault: Vault) -> None:
-    ran = run_kb("--config", str(fresh_vault.config), "doctor")
+    ran = kb_in(fresh_vault)("doctor")
     assert (ran.code, ran.stderr) == (3, "")
     assert "✗ sqlite_open" in ran.stdout
     assert "hint: " in ran.stdout
@@ -119,7 +119,7 @@ def test_an_unhealthy_knowledge_base_is_exit_3(fresh_vault: Vault) -> None:
 
 
 def test_before_the_first_ingest(fresh_vault: Vault) -> None:
-    ran = run_kb("--config", str(fresh_vault.config), "search", "x", "--json")
+    ran = kb_in(fresh_vault)("search", "x", "--json")
     assert ran.code == 2
     assert json.loads(ran.stderr)["code"] == "not_indexed"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from calibration_words import ELSEWHERE, PLACES
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, kb_in, make_vault
 
 from kb.answer.judging import Judgement, Standing
 from kb.errors import UsageError
@@ -97,7 +97,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 
 def kb(vault: Vault, *args: str) -> Ran:
-    return run_kb("--config", str(vault.config), *args)
+    return kb_in(vault)(*args)
 
 
 def calibrating(vault: Vault, *args: str, known: str = "known.txt") -> Ran:

@@ -173,13 +173,7 @@ def test_no_winner_over_unlike_runs(
     assert kb("eval", "compare", "one", "two", "--json").json["verdict"] == "not_comparable"
 
 
-@pytest.mark.parametrize(
-    ("args", "says"),
-    [
-        ([], "there are no evaluation runs yet"),
-        (["one"], "one run alone"),
-    ],
-)
+@pytest.mark.parametrize(("args", "says"), [([], "there are no evaluation runs yet"), (["one"], "one run alone")])
 def test_what_cannot_be_compared(args: list[str], says: str, measured: Vault) -> None:
     ran = kb_in(measured)("eval", "compare", *args)
     assert (ran.code, says in ran.stderr) == (2, True)

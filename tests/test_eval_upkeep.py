@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Vault, kb_in, make_vault, run_kb
+from conftest import Vault, kb_in, make_vault
 
 from kb.cli.commands.eval import keys_typed
 from kb.eval.golden import read_golden
@@ -31,7 +31,7 @@ def judged(tmp_path: Path) -> Vault:
     suite = tmp_path / "data/golden.yaml"
     suite.parent.mkdir()
     suite.write_text(SUITE, encoding="utf-8")
-    assert run_kb("--config", str(made.config), "ingest", "--no-embed").code == 0
+    assert kb_in(made)("ingest", "--no-embed").code == 0
     return made
 
 

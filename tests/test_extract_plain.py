@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import make_vault, run_kb
+from conftest import kb_in, make_vault
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -174,9 +174,9 @@ def test_a_text_of_one_line_over_and_over_is_read_in_linear_time(name: str, line
 def test_text_files_are_notes_cited_by_lines_with_headings_and_language(tmp_path: Path) -> None:
     files = {"a.org": ORG, "b.rst": RST, "c.adoc": ADOC, "d.txt": PLAIN, "e.text": "The quokka sleeps.\n"}
     vault = make_vault(tmp_path, files)
-    ran = run_kb("--config", str(vault.config), "ingest", "--json")
+    ran = kb_in(vault)("ingest", "--json")
     assert ran.lines[-1]["new"] == 5
-    listed = {each["doc_path"]: each for each in run_kb("--config", str(vault.config), "list", "docs", "--json").lines}
+    listed = {each["doc_path"]: each for each in kb_in(vault)("list", "docs", "--json").lines}
     assert {path: listed[path]["media_type"] for path in sorted(listed)} == {
         "a.org": "text/org",
         "b.rst": "text/rst",
@@ -184,13 +184,13 @@ def test_text_files_are_notes_cited_by_lines_with_headings_and_language(tmp_path
         "d.txt": "text/plain",
         "e.text": "text/plain",
     }
-    (found,) = run_kb("--config", str(vault.config), "search", "포트는 8080", "--mode", "lexical", "--json").lines
+    (found,) = kb_in(vault)("search", "포트는 8080", "--mode", "lexical", "--json").lines
     hit = found["hits"][0]
     assert (hit["citation"]["uri"], hit["heading_path"]) == ("c.adoc#L11-L12", ["Manual", "Install", "설정"])
 
 
 def test_text_from_standard_input_becomes_a_note(tmp_path: Path) -> None:
     vault = make_vault(tmp_path, {})
-    added = run_kb("--config", str(vault.config), "ingest-file", "-", "--name", "x.txt", stdin="회의록을 남긴다\n")
+    added = kb_in(vault)("ingest-file", "-", "--name", "x.txt", stdin="회의록을 남긴다\n")
     assert (added.code, added.stdout.startswith("copied to _external/")) == (0, True)
-    assert "_external/" in run_kb("--config", str(vault.config), "search", "회의록").stdout
+    assert "_external/" in kb_in(vault)("search", "회의록").stdout

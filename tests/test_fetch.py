@@ -10,7 +10,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from conftest import NOTES, Kb, Vault, kb_in, run_kb
+from conftest import NOTES, Kb, Vault, indexed_vault, kb_in
 
 from kb.config import load
 from kb.domain.ids import content_hash
@@ -89,10 +89,8 @@ def test_a_hash_sign_in_a_name_is_no_fragment(vault: Vault) -> None:
 
 def test_definitions_of_code(tmp_path: Path) -> None:
     pytest.importorskip("tree_sitter_python")
-    from conftest import make_vault
 
-    made = make_vault(tmp_path, {"src/tool.py": CODE})
-    assert kb_in(made)("ingest", "--no-embed").code == 0
+    made = indexed_vault(tmp_path, {"src/tool.py": CODE})
     for target in (
         FetchTarget("src/tool.py", symbol="Second.third"),
         FetchTarget("src/tool.py#symbol=third"),
@@ -261,10 +259,7 @@ def test_a_forged_cursor_gets_no_more_than_a_place_does(vault: Vault) -> None:
         fetched(vault, cursor=forged(t=[["chunking.md"]], c=0, at=[0, 9**9, 0]))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"context_lines": -1}, {"context_lines": 10_000}, {"max_tokens": 1}],
-)
+@pytest.mark.parametrize("options", [{"context_lines": -1}, {"context_lines": 10_000}, {"max_tokens": 1}])
 def test_a_request_that_cannot_be(options: dict[str, int], vault: Vault) -> None:
     with pytest.raises(UsageError):
         fetched(vault, "chunking.md", **options)
@@ -329,5 +324,5 @@ def test_json_is_of_its_schema_and_a_failure_is_an_exit_code(kb: Kb) -> None:
 
 def test_without_a_place_or_a_knowledge_base(kb: Kb, fresh_vault: Vault) -> None:
     assert kb("fetch").code == 2
-    ran = run_kb("--config", str(fresh_vault.config), "fetch", "a.md")
+    ran = kb_in(fresh_vault)("fetch", "a.md")
     assert (ran.code, "kb ingest" in ran.stderr) == (2, True)

@@ -6,18 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Vault, run_kb
+from conftest import Ran, Vault, kb_in
 from test_cli_output import require_valid
 
 NOTE = "# Quokka\n\nThe quokka of Rottnest smiles at the ferry.\n"
 
 
 def add(vault: Vault, *args: str, stdin: str | bytes = "") -> Ran:
-    return run_kb("--config", str(vault.config), "ingest-file", *args, "--no-embed", stdin=stdin)
+    return kb_in(vault)("ingest-file", *args, "--no-embed", stdin=stdin)
 
 
 def found(vault: Vault, question: str) -> list[str]:
-    ran = run_kb("--config", str(vault.config), "search", question, "--json")
+    ran = kb_in(vault)("search", question, "--json")
     return [hit["citation"]["uri"] for hit in ran.json["hits"]]
 
 
@@ -35,10 +35,10 @@ def test_a_file_from_elsewhere_is_copied_found_and_kept(fresh_vault: Vault, tmp_
     assert f"copied to {copy}" in ran.stdout
     assert (fresh_vault.root / copy).read_bytes() == source.read_bytes()
     source.unlink()
-    assert run_kb("--config", str(fresh_vault.config), "ingest", "--no-embed").code == 0
+    assert kb_in(fresh_vault)("ingest", "--no-embed").code == 0
     assert found(fresh_vault, "quokka") == [f"{copy}#L1-L3"]
     (fresh_vault.root / copy).unlink()
-    assert run_kb("--config", str(fresh_vault.config), "ingest", "--no-embed").code == 0
+    assert kb_in(fresh_vault)("ingest", "--no-embed").code == 0
     assert found(fresh_vault, "quokka") == []
 
 
@@ -56,15 +56,15 @@ def test_title_and_source_go_into_the_frontmatter(fresh_vault: Vault) -> None:
     [copy] = copies(fresh_vault)
     written = (fresh_vault.root / copy).read_text("utf-8")
     assert written.endswith(NOTE)
-    ran = run_kb("--config", str(fresh_vault.config), "search", "quokka", "--json")
+    ran = kb_in(fresh_vault)("search", "quokka", "--json")
     assert ran.json["hits"][0]["title"] == '동물: "쿼카"'
-    shown = run_kb("--config", str(fresh_vault.config), "inspect", "doc", copy, "--json").stdout
+    shown = kb_in(fresh_vault)("inspect", "doc", copy, "--json").stdout
     assert "https://example.org/q" in shown
 
 
 def test_they_join_frontmatter_that_is_there(fresh_vault: Vault) -> None:
     assert add(fresh_vault, "-", "--title", "New", stdin="---\ntags: [infra]\n---\n" + NOTE).code == 0
-    hit = run_kb("--config", str(fresh_vault.config), "search", "quokka", "--tag", "infra", "--json").json["hits"][0]
+    hit = kb_in(fresh_vault)("search", "quokka", "--tag", "infra", "--json").json["hits"][0]
     assert hit["title"] == "New"
 
 
@@ -85,10 +85,10 @@ def test_a_dry_run_copies_nothing(fresh_vault: Vault) -> None:
 
 def test_a_name_that_does_not_exist_is_told_so(fresh_vault: Vault) -> None:
     assert "nosuch.pdf does not exist" in add(fresh_vault, "nosuch.pdf").stderr
-    ran = run_kb("--config", str(fresh_vault.config), "ingest", "nosuch", "--no-embed")
+    ran = kb_in(fresh_vault)("ingest", "nosuch", "--no-embed")
     assert (ran.code, ran.stdout) == (2, "")
     assert "nosuch does not exist" in ran.stderr
-    elsewhere = run_kb("--config", str(fresh_vault.config), "ingest", str(fresh_vault.config), "--no-embed")
+    elsewhere = kb_in(fresh_vault)("ingest", str(fresh_vault.config), "--no-embed")
     assert "is not below the workspace" in elsewhere.stderr
 
 
@@ -147,7 +147,7 @@ def test_where_it_would_be_left_out_nothing_is_left(fresh_vault: Vault) -> None:
 
 def test_too_large_is_an_error(fresh_vault: Vault) -> None:
     limit = ("--set", "indexing.max_markdown_mb=1")
-    ran = run_kb("--config", str(fresh_vault.config), *limit, "ingest-file", "-", stdin="x" * 1_000_001)
+    ran = kb_in(fresh_vault)(*limit, "ingest-file", "-", stdin="x" * 1_000_001)
     assert ran.code == 2
     assert "above the limit of 1 MB" in ran.stderr
     assert not (fresh_vault.root / "_external").exists()

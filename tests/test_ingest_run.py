@@ -16,14 +16,7 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace, counted
 
-from kb.domain.ingest_events import (
-    AssetFinished,
-    AssetStarted,
-    Finished,
-    IngestEvent,
-    ScanCompleted,
-    ScanStarted,
-)
+from kb.domain.ingest_events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
 from kb.domain.results.ingest import IngestReport
 from kb.errors import FileVanished
 from kb.language.korean import KoreanText

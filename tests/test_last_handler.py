@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from conftest import Vault, run_kb
+from conftest import Vault, kb_in, run_kb
 
 from kb.wire.schemas import validate
 
@@ -75,9 +75,7 @@ def test_an_unforeseen_exception_where_no_log_can_be_written(
 
     monkeypatch.setattr("kb.operations.search.search.search_lexical", fail)
     (tmp_path / "file").write_text("")
-    ran = run_kb(
-        "--config", str(vault.config), "--set", f"storage.log_dir={tmp_path / 'file' / 'logs'}", "search", "gateway"
-    )
+    ran = kb_in(vault)("--set", f"storage.log_dir={tmp_path / 'file' / 'logs'}", "search", "gateway")
     assert ran.code == 2
     assert "ValueError: odd value" in ran.stderr
     assert "kb --debug" in ran.stderr
@@ -85,7 +83,7 @@ def test_an_unforeseen_exception_where_no_log_can_be_written(
 
 def test_an_editor_with_an_open_quotation_mark_is_an_error(vault: Vault) -> None:
     for editor in ('"vi', " "):
-        ran = run_kb("--config", str(vault.config), "open", "chunking.md#L1-L2", env={"EDITOR": editor, "VISUAL": ""})
+        ran = kb_in(vault)("open", "chunking.md#L1-L2", env={"EDITOR": editor, "VISUAL": ""})
         assert ran.code == 2
         assert "$EDITOR" in ran.stderr
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
+from conftest import Ran, Vault, kb_in, make_vault
 
 from kb.domain.documents import SourceFile
 from kb.domain.results.ingest import LINKS_NAMED, LinksOutside
@@ -31,11 +31,11 @@ def linked(tmp_path: Path) -> Vault:
 
 def ingest(vault: Vault, *args: str, follow: bool = True) -> Ran:
     setting = ("--set", f"workspace.follow_outside={str(follow).lower()}")
-    return run_kb("--config", str(vault.config), *setting, "ingest", "--no-embed", *args)
+    return kb_in(vault)(*setting, "ingest", "--no-embed", *args)
 
 
 def indexed(vault: Vault) -> set[str]:
-    ran = run_kb("--config", str(vault.config), "list", "docs", "--json")
+    ran = kb_in(vault)("list", "docs", "--json")
     return {line["doc_path"] for line in ran.lines} if ran.stdout else set()
 
 

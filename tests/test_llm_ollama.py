@@ -13,14 +13,7 @@ import pytest
 from ollama_fixtures import QUICK, Step, answer, asking, model_at, playing, timing_out_at_silence
 
 from kb.domain.generation import GenerateRequest, Message, TokenChunk
-from kb.errors import (
-    ConfigError,
-    KbError,
-    ModelNotPulled,
-    ModelTimeout,
-    ModelUnreachable,
-    StreamBroken,
-)
+from kb.errors import ConfigError, KbError, ModelNotPulled, ModelTimeout, ModelUnreachable, StreamBroken
 from kb.llm.ollama import OllamaModel
 from kb.runtimes import ollama_http
 from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
@@ -150,10 +143,7 @@ def test_something_else_listens() -> None:
 
 
 def test_someone_listens_and_says_nothing() -> None:
-    with (
-        socket.create_server(("127.0.0.1", 0)) as listening,
-        pytest.raises(ModelTimeout, match="said nothing"),
-    ):
+    with socket.create_server(("127.0.0.1", 0)) as listening, pytest.raises(ModelTimeout, match="said nothing"):
         pulled_models(OllamaServer(f"http://127.0.0.1:{listening.getsockname()[1]}", HASTY))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, kb_in, make_vault
 from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.config import load
@@ -57,7 +57,7 @@ def ask(made: Vault, fake_models: FakeModels) -> Iterator[Callable[..., SearchRe
     if not made.sqlite.exists():
         models = f'cache_dir = "cache"\n[models.embedding]\nmodel = "{PRIMARY}"\n'
         made.config.write_text(made.config.read_text(encoding="utf-8") + models, encoding="utf-8")
-        assert run_kb("--config", str(made.config), "ingest").code == 0
+        assert kb_in(made)("ingest").code == 0
     with open_base(load(str(made.config))) as session:
 
         def asked(text: str, mode: SearchMode = "lexical", k: int = 10) -> SearchResult:
