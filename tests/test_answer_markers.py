@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.answer.generated_text import MarkerFilter, show_markers, take_markers, without_brackets
+from kb.answer.generated_text import MarkerFilter, take_markers, without_brackets
 
 
 @pytest.mark.parametrize(
@@ -29,11 +29,6 @@ def test_markers_are_taken_out_and_kept_by_place(
     text: str, bare: str, marks: tuple[tuple[int, tuple[int, ...]], ...]
 ) -> None:
     assert take_markers(text) == (bare, marks)
-
-
-def test_markers_are_shown_in_one_form() -> None:
-    assert show_markers((1, 3)) == " [1][3]"
-    assert show_markers(()) == ""
 
 
 @given(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,17 +16,6 @@ PHRASINGS = [
     tuple(line.split("\t"))
     for line in Path(__file__).with_name("model_refusals.tsv").read_text(encoding="utf-8").splitlines()
 ]
-
-
-def test_there_are_enough_of_both_in_both_languages() -> None:
-    count = {
-        (kind, korean): sum(each == kind and bool(re.search("[가-힣]", text)) is korean for each, text in PHRASINGS)
-        for kind in ("refusal", "answer")
-        for korean in (True, False)
-    }
-    assert min(count.values()) >= 10
-    assert count["refusal", True] + count["refusal", False] >= 60
-    assert count["answer", True] + count["answer", False] >= 30
 
 
 @pytest.mark.parametrize(("kind", "text"), PHRASINGS)

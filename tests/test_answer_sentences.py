@@ -109,11 +109,6 @@ def test_ranges_are_ordered_apart_and_never_blank(text: str) -> None:
         end = following
 
 
-@given(st.text())
-def test_any_text_can_be_cut(text: str) -> None:
-    assert all(text[start:end].strip() for start, end in sentence_ranges(text))
-
-
 @pytest.mark.parametrize(
     "sentences",
     [

@@ -14,7 +14,6 @@ import pytest
 from conftest import Vault, cpu_limited, kb_in, make_vault
 from plugin_fixtures import CUES
 
-import kb
 from kb import FetchTarget, KnowledgeBase, SearchFilters, open_knowledge_base
 from kb.errors import ConfigError, ConfigNotFound, NotIndexed, QuerySyntaxError, UsageError
 
@@ -41,17 +40,6 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert said[0].startswith("1 projects/gateway/log.md#L")
     assert any(line.startswith("answered") for line in said)
     assert said[-1].startswith("query_syntax")
-
-
-def test_what_the_page_lists_is_what_there_is() -> None:
-    listed = {
-        name
-        for row in re.findall(r"^\| (`.*?`) \|", PAGE.read_text("utf-8").partition("## Errors")[0], re.M)
-        for name in re.findall(r"`(\w+)", row)
-    }
-    public = {name for name in vars(KnowledgeBase) if not name.startswith("_")}
-    assert listed == public - {"close"}
-    assert {name for name in kb.__all__ if getattr(kb, name, None) is None} == set()
 
 
 def test_a_search_finds_what_the_command_finds(vault: Vault) -> None:
@@ -211,29 +199,3 @@ def test_a_program_keeps_its_environment_and_umask_and_what_kb_makes_is_private(
     ]
     assert open_to_others == []
     assert fresh_vault.sqlite.stat().st_mode & 0o077 == 0
-
-
-def test_a_library_that_kb_loads_leaves_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kb.private import unreported
-
-    monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setenv("DO_NOT_TRACK", "0")
-    before = dict(os.environ)
-    with unreported():
-        assert os.environ["ORT_DISABLE_TELEMETRY"] == "1"
-        assert "HF_HUB_OFFLINE" not in os.environ
-    assert dict(os.environ) == before
-
-
-def test_importing_kb_loads_nothing_and_a_search_no_model(vault: Vault) -> None:
-    probe = (
-        "import sys, kb; kb.__version__\n"
-        "assert not [name for name in sys.modules if name.startswith('kb.')]\n"
-        f"from kb import open_knowledge_base\nwith open_knowledge_base({str(vault.config)!r}) as base:\n"
-        "    assert base.search('gateway', mode='lexical').hits\n"
-        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    )
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stderr
-    assert not {"click", "numpy", "onnxruntime", "kiwipiepy", "lancedb", "pydantic", "rich"} & set(done.stdout.split())

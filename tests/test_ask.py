@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ingest_fixtures import AskedToStop
 
 from kb.config import load
 from kb.domain.answers import Answer, AskEvent, Generated, Retrieved
-from kb.domain.generation import Done, LanguageModel, TokenChunk, TokenStream, TokenUsage
+from kb.domain.generation import LanguageModel
 from kb.domain.run_handle import RunHandle
-from kb.errors import ModelError, StreamBroken
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.base import Base, open_base
@@ -160,20 +158,6 @@ def test_no_model_is_looked_for_where_the_gate_refuses(asked: Vault, monkeypatch
     assert answer.refusal_reason == "score_gate"
 
 
-@pytest.mark.parametrize("question", ["", "   ", "\n"])
-def test_an_empty_question_is_an_error(asked: Vault, question: str) -> None:
-    ran = kb(asked, "ask", question)
-    assert ran.code == 2
-    assert "no question" in ran.stderr
-
-
-def test_a_question_of_one_syllable_and_a_huge_one_have_clear_outcomes(asked: Vault) -> None:
-    assert kb(asked, "ask", "왜", "--json").json["refusal_reason"] in ("no_chunks", "score_gate")
-    huge = kb(asked, "ask", "gateway " * 12_500, "--json")
-    assert huge.code in (0, 1)
-    assert huge.json["schema_version"] == "answer.v1"
-
-
 def test_without_an_index_the_refusal_says_so(tmp_path: Path) -> None:
     vault = make_vault(tmp_path, NOTES)
     ran = kb(vault, "ask", RETRY, "--json")
@@ -220,16 +204,6 @@ def test_what_could_not_be_checked_is_shown_as_that_and_leaves_kb_unsure(
     assert [claim["status"] for claim in stored["claims"]] == ["not_checked"]
 
 
-@pytest.mark.parametrize("text", ["The sources do not answer this.", "", "[1][2]", "<think>Five?</think>"])
-def test_a_model_that_has_nothing_to_say_is_a_refusal(
-    text: str, asked: Vault, answered_by: Callable[[LanguageModel | None], None]
-) -> None:
-    answered_by(ScriptedModel(text))
-    answer, _ = asking(asked, None)
-    assert answer.refusal_reason == "llm_self_judge"
-    assert not answer.grounded
-
-
 def test_an_answer_of_which_no_sentence_is_supported_falls_back_to_quoting(
     asked: Vault, answered_by: Callable[[LanguageModel | None], None]
 ) -> None:
@@ -249,53 +223,6 @@ def test_what_a_model_thinks_aloud_is_neither_streamed_nor_answered(
     streamed = "".join(event.text for event in events if isinstance(event, Generated))
     assert streamed.strip() == "The gateway retries five times [1]."
     assert answer.text == "The gateway retries five times. [1]"
-
-
-class BrokenModel(ScriptedModel):
-    """Dies in the middle of its answer."""
-
-    def stream(self, request: Any) -> TokenStream:
-        yield TokenChunk("The gateway ")
-        raise StreamBroken("the server went away", "try again")
-
-
-class EndlessModel(ScriptedModel):
-    """Never comes to an end by itself."""
-
-    def stream(self, request: Any) -> TokenStream:
-        while True:
-            yield TokenChunk("The gateway retries. ")
-        yield Done("stop", TokenUsage(0, 0, 0))
-
-
-def test_a_model_that_dies_is_an_error_and_what_happened_is_kept(
-    asked: Vault, answered_by: Callable[[LanguageModel | None], None]
-) -> None:
-    answered_by(BrokenModel(""))
-    with pytest.raises(ModelError, match="went away"):
-        asking(asked, None)
-    kept = kb(asked, "answers", "list", "--json").lines
-    assert [row["refusal_reason"] for row in kept] == ["llm_stream_aborted"]
-
-
-@pytest.mark.slow
-def test_an_answer_without_end_is_stopped(asked: Vault, answered_by: Callable[[LanguageModel | None], None]) -> None:
-    answered_by(EndlessModel(""))
-    answer, _ = asking(asked, None)
-    assert answer.refusal_reason == "llm_stream_aborted"
-    assert "The gateway retries." in answer.text
-
-
-def test_ctrl_c_keeps_what_there_is_of_an_answer(
-    asked: Vault, answered_by: Callable[[LanguageModel | None], None]
-) -> None:
-    answered_by(ScriptedModel("The gateway retries a failed upload five times [1]."))
-    seen: list[AskEvent] = []
-    request = AskRequest(RETRY, "lexical", 5)
-    answer = ask(Base(load(str(asked.config), ())), request, AskedToStop(seen.append, lambda: len(seen) > 3))
-    assert answer.refusal_reason == "llm_stream_aborted"
-    assert 0 < len(answer.text) < len("The gateway retries a failed upload five times [1].")
-    assert kb(asked, "answers", "show", "--json").json["refusal_reason"] == "llm_stream_aborted"
 
 
 def test_an_answer_can_be_shown_again_as_it_was(asked: Vault) -> None:
@@ -390,18 +317,6 @@ def test_open_leads_to_the_line(editor: str, command: str, asked: Vault) -> None
     assert written.stdout == ran.stdout
     assert kb(asked, "open", "7").code == 2
     assert kb(asked, "open", "nowhere.md#L1").code == 2
-
-
-def test_an_answer_is_given_where_it_cannot_be_kept(asked: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kb.errors import StoreBusy
-
-    def busy(path: Path) -> None:
-        raise StoreBusy("another kb is writing", None)
-
-    monkeypatch.setattr("kb.store.connection.open_writer", busy)
-    answer = kb(asked, "ask", RETRY, "--json").json
-    assert answer["grounded"]
-    assert "not kept" in answer["notes"][-1]
 
 
 def test_all_that_went_in_is_kept(asked: Vault, answered_by: Callable[[LanguageModel | None], None]) -> None:

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answer_passages import ScriptedModel
 from conftest import Ran, Vault, kb_in, make_vault
 from ollama_fixtures import Step, playing, timing_out_at_silence
 from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
 from test_store_migrate import legacy_v1
 
 from kb.config import load
-from kb.domain.answers import AskEvent, Generated, Retrieved
+from kb.domain.answers import AskEvent, Retrieved
 from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
@@ -374,13 +373,3 @@ def test_an_older_file_is_migrated_when_it_is_asked(tmp_path: Path) -> None:
 def make_asked(tmp_path: Path) -> Vault:
     folder = tmp_path / "ask"
     return Vault(folder / "notes", folder / "kb.toml", folder / "data" / "kb.sqlite")
-
-
-def test_pieces_are_handed_on_before_the_text_is_whole(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = ScriptedModel("The gateway retries a failed upload five times [#1].")
-    monkeypatch.setattr("kb.operations.ask.language_model.language_models", lambda *_: iter([model]))
-    events: list[AskEvent] = []
-    ask(Base(load(str(vault.config), ())), AskRequest(RETRY, "lexical", 5), RunHandle(events.append))
-    pieces = [event.text for event in events if isinstance(event, Generated)]
-    assert len(pieces) > 5
-    assert "".join(pieces) == "The gateway retries a failed upload five times [1]."

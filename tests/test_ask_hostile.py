@@ -36,12 +36,6 @@ def is_control(char: str) -> bool:
     return (unicodedata.category(char) == "Cc" and char not in "\n\t") or unicodedata.bidirectional(char) in BIDI
 
 
-def test_there_are_enough_in_both_languages() -> None:
-    assert len(DOCUMENTS) >= 40
-    assert sum(document.name.startswith("ko_") for document in DOCUMENTS) >= 8
-    assert len({document.text for document in DOCUMENTS}) == len(DOCUMENTS)
-
-
 @pytest.mark.parametrize("version", TEMPLATE_VERSIONS)
 @hostile
 def test_every_line_of_a_source_stands_behind_its_bar(version: str, document: Hostile) -> None:

@@ -111,6 +111,8 @@ def test_bad_images_are_told(workspace: Workspace) -> None:
         "cut.png": whole[: len(whole) // 3],
         "empty.png": b"",
         "no-pixels.png": png_of(0, 0),
+        "nowhere.tiff": b"II*\0\xff\xff\xff\x7f",
+        "signature.png": b"\x89PNG\r\n\x1a\n",
         "spoilt.png": whole[:3000] + bytes(200) + whole[3200:],
         "text.png": b"# A note under a wrong name",
     }

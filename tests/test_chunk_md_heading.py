@@ -105,10 +105,6 @@ def test_a_short_introduction_stays_with_the_code_it_introduces() -> None:
     assert f"So:\n\n{code}" in texts(cut(f"So:\n\n{code}\n\n{ENGLISH * 9}", replace(SMALL, overlap_tokens=0)))
 
 
-def test_no_blocks_no_chunks() -> None:
-    assert cut("") == ()
-
-
 def test_paragraphs_stay_whole_where_they_fit() -> None:
     paragraphs = [f"{number} " + ENGLISH * 3 for number in range(8)]
     chunks = cut("\n\n".join(paragraphs), replace(SMALL, overlap_tokens=0))

@@ -91,10 +91,6 @@ def test_the_citation_around_spans(spans: list[SourceSpan], cited: Citation) -> 
     assert cite("a", [span.to_json() for span in spans], "S") == cited
 
 
-def test_a_single_line_is_written_short() -> None:
-    assert LineCitation("a.md", 7, 7, "Section").to_uri() == "a.md#L7"
-
-
 @pytest.mark.parametrize(
     "uri",
     [

@@ -32,10 +32,6 @@ ALL = list(commands(cli))
 ids = [" ".join(path) or "kb" for path, _ in ALL]
 
 
-def test_there_are_commands() -> None:
-    assert {path[0] for path, _ in ALL if path} == set(COMMANDS)
-
-
 @pytest.mark.parametrize(("path", "command"), ALL, ids=ids)
 def test_every_command_and_option_has_help(path: tuple[str, ...], command: click.Command) -> None:
     assert command.help is not None
@@ -286,12 +282,3 @@ def test_a_shell_is_offered_what_was_shown_and_asked(fresh_vault: Vault) -> None
 def test_a_shell_is_offered_nothing_and_no_error_where_nothing_is_indexed(fresh_vault: Vault) -> None:
     assert completed(fresh_vault, "search --tag ") == []
     assert completed(fresh_vault, "open rec") == []
-
-
-def test_a_shell_gets_its_completions() -> None:
-    env = os.environ | {"_KB_COMPLETE": "bash_complete", "COMP_WORDS": "kb in", "COMP_CWORD": "1"}
-    env["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    done = subprocess.run([sys.executable, "-m", "kb"], env=env, text=True, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    names = ["init", "ingest", "ingest-file", "inspect", "index"]
-    assert done.stdout.splitlines() == [f"plain,{name}" for name in names]

@@ -12,7 +12,7 @@ from on_terminal import on_a_terminal, shown_text
 
 from kb.cli.output import printing
 from kb.cli.output.printing import Style, local_time
-from kb.cli.output.terminal import Folding, end_within, plain_start, width_cells, with_code
+from kb.cli.output.terminal import Folding, end_within, plain_start, width_cells
 from kb.retrieve.snippet import make_snippet
 
 WORDS = st.sampled_from(["a", "word", "gateway", "배터리", "네", "시간을", "[1].", "\n", "- item"])
@@ -106,11 +106,6 @@ def test_a_snippet_keeps_code_lines_and_its_matches_fit() -> None:
     assert CODE in snippet.text
     assert [snippet.text[start:end] for start, end in snippet.matches] == ["attempt", "attempt"]
     assert "\n" not in make_snippet("one\n\ntwo\nthree", ["two"], 220).text
-
-
-def test_which_lines_are_code() -> None:
-    lines = ["a", "```", "b", "~~~", "```", "c", "> ~~~", "> d", "> ~~~"]
-    assert [is_code for _, is_code in with_code(lines)] == [False, True, True, True, True, False, True, True, True]
 
 
 # xterm's colours; the eight dark ones are those that kb's styles name.

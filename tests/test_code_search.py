@@ -15,7 +15,7 @@ from kb.config import load
 from kb.domain.search import SearchQuery
 from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
-from kb.retrieve.code_search import merged, share_of_pairs, weight, word_pairs
+from kb.retrieve.code_search import merged, weight
 from kb.store import queries
 
 FILES = {
@@ -512,15 +512,3 @@ def test_of_passages_with_the_same_words_the_one_that_words_it_as_asked_stands_f
     }
     vault = indexed_vault(tmp_path, files)
     assert uris(vault, "base class for sessions based on signed cookies")[0].startswith("b.py")
-
-
-@pytest.mark.parametrize(
-    ("asked", "text", "share"),
-    [
-        ("retries the failed upload", "# it retried a failed upload twice", 1.0),
-        ("retries the failed upload", "failed: upload; retries", 0.5),
-        ("upload", "upload", 0.0),
-    ],
-)
-def test_pairs_of_words_that_stand_together_in_both(asked: str, text: str, share: float) -> None:
-    assert share_of_pairs(word_pairs(asked), text) == share

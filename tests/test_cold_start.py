@@ -10,10 +10,8 @@ import typing
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from conftest import cpu_limited
 
-from kb.cli.main import cli
 from kb.records import NamedTuple
 
 
@@ -91,13 +89,6 @@ def test_a_module_loaded_late_is_whole_for_every_thread(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("args", [["--version"], ["-h"], ["search", "-h"], ["search", "word", "--help"]])
-def test_help_and_version_end_the_call(args: list[str]) -> None:
-    done = CliRunner().invoke(cli, args)
-    assert done.exit_code == 0
-    assert done.output.startswith(("kb, version", "Usage: "))
 
 
 STAND_INS = """

@@ -13,7 +13,7 @@ import pytest
 
 from kb.assemble.onnx_writer import ELEMENT_TYPES, FLOAT, INT64, GraphWriter
 from kb.embed.installed import onnx_library
-from kb.embed.installed.onnx_library import Session, Tensor, open_session
+from kb.embed.installed.onnx_library import Tensor, open_session
 from kb.errors import ModelCorrupt, ModelError
 
 OPSETS = {"": 20}
@@ -154,12 +154,3 @@ def test_a_session_needs_neither_numpy_nor_the_package(tmp_path: Path) -> None:
         "print([name for name in ('numpy', 'onnxruntime') if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
-
-
-def test_a_session_is_released_with_its_last_reference() -> None:
-    import weakref
-
-    session: Session | None = open_session(product(), optimised=False)
-    gone = weakref.ref(session)
-    del session
-    assert gone() is None

@@ -16,24 +16,7 @@ from kb.embed.installed import vocabulary as vocabulary_module
 from kb.embed.installed.vocabulary import UnigramVocabulary, WordTokens, open_vocabulary
 from kb.errors import ModelCorrupt
 
-PIECES = [
-    "<s>",
-    "<pad>",
-    "</s>",
-    "<unk>",
-    "▁",
-    "▁the",
-    "▁th",
-    "e",
-    "한국",
-    "▁한",
-    "국어",
-    "어",
-    "한",
-    "국",
-    "1",
-    "(주)",
-]
+PIECES = "<s> <pad> </s> <unk> ▁ ▁the ▁th e 한국 ▁한 국어 어 한 국 1 (주)".split()
 PIECES += [letter for letter in string.ascii_lowercase if letter not in PIECES] + ["ab", "bc", "abc", "▁ab"]
 REPLACEMENTS = {"\n": " ", "\t": " ", "\u200b": " ", "①": "1", "㈜": "(주)", "\u0007": "", "A": "a", "ﬃ": "ffi"}
 
@@ -85,15 +68,6 @@ def test_pieces_that_cannot_be_are_not_looked_for_and_nothing_else(
     longest = mapped.longest_by_beginning()
     word = mapped.replaced(text.encode())
     assert mapped.segmented(word, longest) == mapped.segmented(word)
-
-
-def test_the_longest_piece_by_its_beginning(both: tuple[UnigramVocabulary, tokenizers.Tokenizer]) -> None:
-    mapped, _ = both
-    longest = mapped.longest_by_beginning()
-    assert longest[ord("a") << 8 | ord("b")] == len("abc")
-    assert longest[ord("b") << 8 | ord("c")] == len("bc")
-    assert longest[ord("q") << 8 | ord("q")] == 1
-    assert longest["한".encode()[0] << 8 | "한".encode()[1]] == len("한국".encode())
 
 
 def test_what_is_remembered_is_bounded(

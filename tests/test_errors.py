@@ -36,14 +36,6 @@ def test_every_code_is_there_once_and_drawn_in_the_tree() -> None:
     assert drawn == {cls.__name__: cls.code for cls in TREE}
 
 
-def test_the_drawn_tree_is_the_real_one() -> None:
-    depths = {
-        name: len(indent) // 4
-        for indent, name in re.findall(r"^    ([ │├└─]*)(\w+) +[a-z_]+", errors.__doc__ or "", re.M)
-    }
-    assert depths == {cls.__name__: len(cls.__mro__) - len(KbError.__mro__) for cls in TREE}
-
-
 def test_no_error_stands_outside_the_tree() -> None:
     assert {cls.__module__ for cls in subclasses(KbError)} == {"kb.errors"}
     assert all(inspect.getdoc(cls) for cls in TREE)
@@ -97,16 +89,6 @@ def test_an_error_about_thousands_of_arguments_is_short(kb: Kb) -> None:
     assert "unexpected extra arguments" in ran.stderr
     assert "…" in ran.stderr
     assert len(ran.stderr) < 600
-
-
-@pytest.mark.parametrize(
-    ("typed", "near"), [("serach", "search"), ("ingset", "ingest"), ("doc", "doctor"), ("zzz", "kb --help")]
-)
-def test_an_unknown_command_is_answered_with_the_nearest(typed: str, near: str) -> None:
-    ran = run_kb(typed)
-    assert ran.code == 2
-    assert typed in ran.stderr.splitlines()[0]
-    assert near in ran.stderr.splitlines()[0]
 
 
 def test_an_unhealthy_knowledge_base_is_exit_3(fresh_vault: Vault) -> None:
@@ -228,22 +210,6 @@ def test_a_document_is_named_by_its_path_from_where_one_stands(
         assert kb("inspect", "doc", typed, "--json").json["document"] == whole
     gone = str(root / "nowhere.md")
     assert f"no document '{gone}'" in kb("inspect", "doc", gone).stderr
-
-
-def started(vault: Vault, *args: str, **streams: Any) -> subprocess.Popen[str]:
-    """kb in a process of its own."""
-    program = [sys.executable, "-m", "kb", "--config", str(vault.config), *args]
-    return subprocess.Popen(program, text=True, stderr=subprocess.PIPE, **streams)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("form", ["text", "json", "paths"])
-def test_output_that_cannot_be_written_is_told_as_that(form: str, vault: Vault) -> None:
-    with open("/dev/full", "w", encoding="utf-8") as full:
-        kb = started(vault, "search", "gateway", "--format", form, stdout=full)
-        _, said = kb.communicate()
-    assert kb.returncode == 2
-    assert said.startswith("error: the output could not be written: No space left on device\n")
 
 
 def test_an_ingest_that_was_stopped_ends_with_130(fresh_vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

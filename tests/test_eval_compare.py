@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import re
 import shutil
@@ -14,12 +12,11 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from html.parser import HTMLParser
 from itertools import product
-from math import log2
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Vault, cpu_limited, kb_in, measured_vault, run_kb
+from conftest import Vault, cpu_limited, kb_in, measured_vault
 
 from kb.eval.comparison import paired_difference
 from kb.operations.evaluate import question as evaluate_ask
@@ -249,63 +246,3 @@ def test_the_page_is_drawn_by_a_browser(page: Path, tmp_path: Path) -> None:
         colors = {color: count for count, color in image.convert("RGB").getcolors(1 << 24) or ()}
     assert colors.get((26, 127, 75), 0) > 500, "what rose is drawn in green"
     assert colors.get((47, 111, 222), 0) > 500, "the later run is drawn in blue"
-
-
-@pytest.mark.skipif("KB_DATA" not in os.environ, reason="KB_DATA names no development data")
-@pytest.mark.skipif("KB_TEST_MODEL_DIR" not in os.environ, reason="KB_TEST_MODEL_DIR names no models")
-def test_words_and_both_on_cranfield(tmp_path: Path) -> None:
-    folder = sample_of(Path(os.environ["KB_DATA"]) / "cranfield", tmp_path / "sample", documents=100)
-    models = os.environ["KB_TEST_MODEL_DIR"]
-    config = tmp_path / "kb.toml"
-    config.write_text(
-        f'[workspace]\nroot = "{folder / "corpus"}"\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n'
-        f'model_dir = "{models}"\ncache_dir = "{models}/.benchmark-cache"\n',
-        encoding="utf-8",
-    )
-    call = ("--config", str(config))
-    assert run_kb(*call, "ingest").code == 0
-    assert run_kb(*call, "eval", "import", str(folder)).code == 0
-    runs = [run_kb(*call, "eval", "run", "--mode", mode, "--json").json for mode in ("lexical", "hybrid")]
-    ndcg = [
-        {line["query_id"]: line for line in map(json.loads, file.read_text(encoding="utf-8").splitlines())}
-        for run in runs
-        for file in [tmp_path / "data/runs" / run["run_id"] / "per_query.jsonl"]
-    ]
-    differences = [_ndcg(ndcg[1][query_id]) - _ndcg(ndcg[0][query_id]) for query_id in ndcg[0]]
-    low, high = bootstrap(differences)
-    found = next(
-        change
-        for change in run_kb(*call, "eval", "compare", "--json").json["metrics"]
-        if change["name"] == "ndcg_at_10"
-    )
-    assert found["difference"] == pytest.approx(statistics.fmean(differences))
-    assert found["low"] == pytest.approx(low, abs=0.06 * (high - low))
-    assert found["high"] == pytest.approx(high, abs=0.06 * (high - low))
-
-
-def sample_of(judged: Path, target: Path, documents: int) -> Path:
-    """The judged set's first questions, as many as so many documents judge: embedding all of it takes ten minutes."""
-    rows = [line.split("\t") for line in (judged / "qrels.tsv").read_text(encoding="utf-8").splitlines()]
-    kept: list[list[str]] = []
-    for question in dict.fromkeys(row[0] for row in rows[1:]):
-        judgements = [row for row in rows[1:] if row[0] == question]
-        if len({row[1] for row in (*kept, *judgements)}) > documents:
-            break
-        kept += judgements
-    for path in {row[1] for row in kept}:
-        (target / "corpus" / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(judged / "corpus" / path, target / "corpus" / path)
-    (target / "qrels.tsv").write_text("".join("\t".join(row) + "\n" for row in (rows[0], *kept)), encoding="utf-8")
-    asked = {row[0] for row in kept}
-    queries = (judged / "queries.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    chosen = [line for line in queries if json.loads(line)["id"] in asked]
-    (target / "queries.jsonl").write_text("".join(chosen), encoding="utf-8")
-    assert len(asked) >= 10
-    return target
-
-
-def _ndcg(result: dict[str, Any]) -> float:
-    """nDCG@10 of one line of per_query.jsonl, worked out here."""
-    gains = [hit["doc_grade"] for hit in result["hits"] if hit["doc_rank"]][:10]
-    ideal = sorted(result["expected"].values(), reverse=True)[:10]
-    return sum(g / log2(at + 2) for at, g in enumerate(gains)) / sum(g / log2(at + 2) for at, g in enumerate(ideal))

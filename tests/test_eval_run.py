@@ -96,28 +96,6 @@ def test_runs_are_listed_found_by_name_and_forgotten(measured: Vault) -> None:
     assert rows(measured, "SELECT count(DISTINCT run_id) FROM eval_query_results") == [(2,)]
 
 
-def test_a_stopped_run_goes_on(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluate, "QUESTIONS_A_TRANSACTION", 1)
-    kb = kb_in(measured)
-    asked: list[str] = []
-    ask = evaluate.GoldenAsker.ask
-
-    def counted(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        asked.append(question.id)
-        return ask(self, query_no, question, expected)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(evaluate.GoldenAsker, "ask", counted)
-        assert kb("eval", "run").code == 130
-    assert rows(measured, "SELECT query_id FROM eval_query_results ORDER BY query_id") == [("overlap",), ("retry",)]
-    ran = kb("eval", "run")
-    assert "4 questions, 2 of them asked before" in ran.stdout
-    assert len(kb("eval", "list", "--json").lines) == 1
-    assert "asked before" not in kb("eval", "run").stdout, "a whole run is not taken up again"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("with_ask", [(), ("--with-ask",)])
 def test_an_ingest_and_a_question_beside_a_run_succeed_at_once(
@@ -188,7 +166,10 @@ def test_two_calls_of_one_run_keep_each_question_once(measured: Vault, monkeypat
     assert rows(measured, "SELECT count(*), count(DISTINCT run_id) FROM eval_query_results") == [(4, 1)]
 
 
-def test_ctrl_c_keeps_every_question_that_was_asked(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_is_stopped_keeps_every_question_that_was_asked_and_goes_on(
+    measured: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb = kb_in(measured)
     ask = evaluate.GoldenAsker.ask
 
     def interrupted(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
@@ -196,10 +177,14 @@ def test_ctrl_c_keeps_every_question_that_was_asked(measured: Vault, monkeypatch
             os.kill(os.getpid(), signal.SIGINT)
         return ask(self, query_no, question, expected)
 
-    monkeypatch.setattr(evaluate.GoldenAsker, "ask", interrupted)
-    ran = kb_in(measured)("eval", "run")
+    with monkeypatch.context() as patched:
+        patched.setattr(evaluate.GoldenAsker, "ask", interrupted)
+        ran = kb("eval", "run")
     assert (ran.code, "stopped after 2 of 4 questions" in ran.stdout) == (130, True)
     assert rows(measured, "SELECT query_id FROM eval_query_results ORDER BY query_id") == [("overlap",), ("retry",)]
+    assert "4 questions, 2 of them asked before" in kb("eval", "run").stdout
+    assert len(kb("eval", "list", "--json").lines) == 1
+    assert "asked before" not in kb("eval", "run").stdout, "a whole run is not taken up again"
 
 
 def test_another_setting_is_another_run(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

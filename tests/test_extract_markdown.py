@@ -8,11 +8,9 @@ import pytest
 
 from kb.domain.documents import Block, Code, Document, Heading, ImageRef, Link, List, Payload, Table, Text
 from kb.domain.ids import AssetId, document_id
-from kb.domain.kinds import MARKDOWN, family_of
 from kb.domain.text import WorkspacePath
 from kb.extract.markdown import document as markdown_document
 from kb.extract.markdown.document import PARSER_VERSION, extract_markdown
-from kb.extract.registry import EXTRACTORS
 
 ASSET = AssetId("0" * 32)
 
@@ -219,8 +217,3 @@ def test_text_the_parser_fails_on_is_kept_by_line(monkeypatch: pytest.MonkeyPatc
         ("paragraph", 7, 7, Text("# c")),
     ]
     assert [warning.kind for warning in doc.warnings] == ["markup_not_read"]
-
-
-def test_the_registry_names_the_extractor() -> None:
-    extractor = EXTRACTORS[family_of(MARKDOWN)]
-    assert extractor.load() is extract_markdown

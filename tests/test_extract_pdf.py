@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -26,7 +25,6 @@ from kb.extract.pdf.document import assemble_pdf  # noqa: E402
 from kb.extract.pdf.layout import reading_order  # noqa: E402
 from kb.extract.pdf.pages import PdfText, RawBlock, read_pdf_text, unusable_pages  # noqa: E402
 from kb.extract.pdf.text import is_readable  # noqa: E402
-from kb.extract.registry import EXTRACTORS  # noqa: E402
 
 A4 = (595, 842)
 POLICY = ChunkPolicy(500, 80, True, "pdf-page-v1")
@@ -313,25 +311,6 @@ def test_an_encrypted_pdf_says_so() -> None:
     assert "failed batch" in read_pdf_text(derive(restricted)).pages[0].text
 
 
-@pytest.mark.parametrize("data", [b"", b"%PDF-1.7\n", b"no pdf at all", b"%PDF-1.7\n" + b"\0" * 5000, b"\x89PNG\r\n"])
-def test_what_is_no_pdf_is_refused(data: bytes) -> None:
-    with pytest.raises(ExtractFailed):
-        derive(data)
-
-
-EMPTY = b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj "
-LOOPED = (
-    b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1000000000>>endobj "
-    b"3 0 obj<</Type/Pages/Kids[2 0 R]/Count 5/Parent 2 0 R>>endobj "
-)
-
-
-@pytest.mark.parametrize("body", [EMPTY, LOOPED])
-def test_a_page_tree_without_a_page_is_refused(body: bytes) -> None:
-    with pytest.raises(ExtractFailed):
-        derive(b"%PDF-1.7\n" + body + b"trailer<</Root 1 0 R>>")
-
-
 def test_a_truncated_pdf_gives_what_is_left_of_it() -> None:
     pdf = new_pdf(3)
     for number, page in enumerate(pdf, 1):
@@ -362,12 +341,6 @@ def test_a_fault_without_words_is_told_in_words(monkeypatch: pytest.MonkeyPatch)
     assert len(chunks_of(document)) == 2
 
 
-def test_the_registry_names_the_extractor() -> None:
-    extractor = EXTRACTORS["pdf"]
-    assert extractor.load() is assemble_pdf
-    assert extractor.steps[0].load().engine(ExtractSettings()) == pdf_text.engine(ExtractSettings())
-
-
 boxes = st.tuples(st.integers(0, 500), st.integers(0, 700), st.integers(1, 90), st.integers(1, 90))
 
 
@@ -396,12 +369,3 @@ def test_a_chunk_is_what_stands_at_its_spans(target_tokens: int) -> None:
         assert pages[first.page - 1][first.char_start : last.char_end] == chunk.text
     words = {word for chunk in chunks for word in chunk.text.split()}
     assert words >= {word for page in pages for word in page.split()}
-
-
-@pytest.mark.slow
-def test_a_large_pdf_is_read_to_its_end(tmp_path: Path) -> None:
-    pdf = new_pdf(1_000)
-    for number, page in enumerate(pdf, 1):
-        write(page, (60, 80), f"Sheet number {number}. {SENTENCE}")
-    pages = pages_of(pdf).pages
-    assert [int(page.text.split()[2].rstrip(".")) for page in pages] == list(range(1, 1_001))

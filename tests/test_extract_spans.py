@@ -120,17 +120,10 @@ def read(text: str) -> Document:
 @pytest.mark.parametrize("name", CASES)
 def test_spans_of(name: str) -> None:
     text, expected = CASES[name]
-    assert [(block.kind, block.span.start, block.span.end) for block in read(text).blocks] == expected
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_every_line_in_one_block_of(name: str) -> None:
-    assert_lines_covered(read(CASES[name][0]))
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_blocks_read_again_alone_of(name: str) -> None:
-    assert_reads_again(read(CASES[name][0]))
+    document = read(text)
+    assert [(block.kind, block.span.start, block.span.end) for block in document.blocks] == expected
+    assert_lines_covered(document)
+    assert_reads_again(document)
 
 
 @pytest.mark.skipif("KB_DATA" not in os.environ, reason="KB_DATA names no folder of sample corpora")

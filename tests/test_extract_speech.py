@@ -31,7 +31,7 @@ from kb.domain.ids import AssetId
 from kb.domain.kinds import MediaType
 from kb.domain.spans import TimeSpan
 from kb.domain.text import WorkspacePath
-from kb.errors import ExtractFailed, ModelMissing
+from kb.errors import ModelMissing
 from kb.extract import speech
 from kb.extract.sound import SAMPLE_RATE_HZ, Stretch, duration_ms, samples, sounding_stretches
 from kb.extract.speech import Heard, Listener, assemble_audio, derive, engine, placed
@@ -229,15 +229,6 @@ def test_containers(container: str) -> None:
 
 
 @needs_decoder
-@pytest.mark.parametrize(
-    "data", [b"", b"# text under a wrong name", bytes(5000), b"RIFF\xff\xff\xff\x7fWAVEfmt ", wav(silence(0))]
-)
-def test_what_is_no_recording_is_told(data: bytes) -> None:
-    with pytest.raises(ExtractFailed):
-        list(samples(data))
-
-
-@needs_decoder
 def test_a_damaged_middle_is_left_out() -> None:
     data = bytearray((SPEECH / "meeting.mp3").read_bytes())
     data[40_000:44_000] = b"\x55" * 4000
@@ -265,26 +256,6 @@ def test_a_silent_recording_loads_no_model_and_says_nothing(monkeypatch: pytest.
     transcript = Transcript.from_json(json.loads(derive(job)))
     assert (transcript.segments, transcript.duration_ms) == ((), 150_000)
     assert [step.done for step in told] == sorted(step.done for step in told) != []
-
-
-@needs_decoder
-@pytest.mark.usefixtures("no_log")
-def test_a_process_loads_one_model_for_all_its_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pywhispercpp")
-    loaded: list[Path] = []
-
-    def load(ggml: Path, threads: int) -> SpeakingModel:
-        loaded.append(ggml)
-        return SpeakingModel(segment(0, 100, "Said."))
-
-    speech.kept_whisper.cache_clear()
-    monkeypatch.setattr(speech, "open_whisper", load)
-    monkeypatch.setattr(speech, "engine", lambda settings: Engine("whisper.cpp", "1"))
-    for seconds in (1, 2, 3):
-        job = Job(wav(tone(seconds)), MediaType("audio/wav"), {}, settings(), lambda progress: None)
-        assert [each.text for each in Transcript.from_json(json.loads(derive(job))).segments] == ["Said."]
-    speech.kept_whisper.cache_clear()
-    assert len(loaded) == 1
 
 
 class StoppedAtOnce(Exception):

@@ -6,7 +6,6 @@ import json
 import os
 import struct
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -123,12 +122,6 @@ def test_composition_of_letters_does_not_matter(text: str) -> None:
     assert forms == {id_from({"kind": "x", "text": text})}
 
 
-def test_the_same_input_gives_the_same_id_a_thousand_times() -> None:
-    value: Json = {"kind": "doc", "workspace_path": "회의/3월.md", "n": [1, 2.5, None]}
-    assert {id_from(value) for _ in range(1000)} == {id_from(value)}
-    assert len(id_from(value)) == ids.ID_CHARS
-
-
 def test_ids_are_what_they_were() -> None:
     """A changed recipe would orphan every stored id: these literals may never change."""
     assert Chain().links() == {
@@ -186,15 +179,6 @@ class Chain:
 def test_a_change_moves_exactly_the_ids_below_it(change: dict[str, object], moved: str) -> None:
     before, after = Chain().links(), replace(Chain(), **change).links()  # type: ignore[arg-type]
     assert {name for name in before if before[name] != after[name]} == set(moved.split())
-
-
-def test_each_kind_has_ids_of_its_own() -> None:
-    def all_ids() -> Iterator[str]:
-        yield ids.asset_id("x")
-        yield ids.document_id("x", ids.AssetId("x"), "x")
-        yield ids.chunk_id(ids.DocumentId("x"), "x", [], "x")
-
-    assert len(set(all_ids())) == 3
 
 
 _PLAIN = st.recursive(

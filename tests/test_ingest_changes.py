@@ -17,8 +17,6 @@ from kb.extract.registry import EXTRACTORS
 from kb.operations.admin.index import RebuildRequest, rebuild
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.base import open_base
-from kb.store import queries
-from kb.store.connection import Connection
 
 HEXAGON = "# Hexagon\n\nA hexagon has six corners.\n"
 SPIRAL = "# Spiral\n\nA spiral winds around its centre.\n"
@@ -335,24 +333,3 @@ def test_searching_goes_on_while_an_ingest_writes(two_notes: Workspace) -> None:
     two_notes.ingest(is_canceled=search_meanwhile)
     assert found
     assert set(found) == {1}
-
-
-@pytest.mark.parametrize("content", ["# a\n\nchanged\n", None], ids=["changed", "touched"])
-def test_the_row_of_a_changed_file_is_selected_once(
-    content: str | None, two_notes: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    selected: list[str] = []
-    select = queries.select_document_at
-
-    def noted(db: Connection, *, workspace_path: str) -> queries.StoredDocument | None:
-        selected.append(workspace_path)
-        return select(db, workspace_path=workspace_path)
-
-    monkeypatch.setattr(queries, "select_document_at", noted)
-    if content is None:
-        two_notes.touch("a.md")
-    else:
-        two_notes.write("a.md", content)
-    two_notes.write("new.md", "# new\n")
-    two_notes.ingest()
-    assert sorted(selected) == ["a.md", "new.md"]

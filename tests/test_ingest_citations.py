@@ -89,18 +89,3 @@ def test_the_cited_lines_hold_the_chunk(tmp_path: Path, encoding: str) -> None:
         assert cited[-1].strip()
         assert chunk.split("\n")[0] in cited[0]
         assert chunk.split("\n")[-1] in cited[-1]
-
-
-def test_every_line_with_text_is_in_a_chunk(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path / "workspace")
-    for name, text in TEXTS.items():
-        workspace.write(f"{name}.md", text)
-    workspace.ingest()
-    for name, text in TEXTS.items():
-        found = workspace.query(
-            "SELECT c.text FROM chunks AS c JOIN documents AS d USING (doc_id) WHERE d.workspace_path = ?", f"{name}.md"
-        )
-        indexed = "\n".join(chunk for (chunk,) in found)
-        body = text.partition("---\n\n")[2] if text.startswith("---") else text
-        missing = [word for word in body.split() if word not in indexed]
-        assert missing == []

@@ -15,14 +15,10 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 pymupdf = pytest.importorskip("pymupdf")
 
 from kb.domain.citations import PageCitation  # noqa: E402
-from kb.domain.derived import Derived, Engine, ExtractSettings, Job  # noqa: E402  # noqa: E402
-from kb.domain.ids import AssetId  # noqa: E402
+from kb.domain.derived import Engine, ExtractSettings  # noqa: E402  # noqa: E402
 from kb.domain.ingest_events import AssetFinished, ExtractProgress  # noqa: E402
-from kb.domain.kinds import MediaType  # noqa: E402
-from kb.domain.text import WorkspacePath  # noqa: E402
 from kb.errors import ModelMissing  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
-from kb.extract.pdf.document import assemble_pdf  # noqa: E402
 from kb.extract.registry import EXTRACTORS, Step  # noqa: E402
 from kb.operations.ingest import engine_files, words  # noqa: E402
 from kb.store.caches import DerivedCache  # noqa: E402
@@ -237,15 +233,6 @@ def test_an_engine_that_fails_costs_its_file_only(workspace: Workspace, unruly: 
     assert workspace.search("watchdog")
 
 
-def test_an_engine_that_hangs_is_given_up(workspace: Workspace, unruly: None, tmp_path: Path) -> None:
-    workspace.write("hang.pdf", b"hang")
-    workspace.configure("indexing.extract_timeout_s=1", f"storage.cache_dir={tmp_path / 'cache'}")
-    (item,) = workspace.ingest().items
-    assert item.error is not None
-    assert item.error.code == "engine_failed"
-    assert "1 s of processor time without a sign of progress" in item.error.message
-
-
 def test_a_stopped_run_ends_its_engines_and_the_next_goes_on(
     workspace: Workspace, unruly: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,20 +279,3 @@ def test_a_repaired_pdf_is_no_failure(workspace: Workspace) -> None:
     assert (item.kind, item.error) == ("new", None)
     assert item.warnings == ("repaired: the PDF is damaged; it was repaired while it was read",)
     assert workspace.search("watchdog")
-
-
-def test_a_page_that_breaks_without_a_word_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    read_page = pdf_text._raw_page
-
-    def break_on_the_second(page: pymupdf.Page, label: str | None) -> object:
-        if page.number == 1:
-            raise AssertionError
-        return read_page(page, label)
-
-    monkeypatch.setattr(pdf_text, "_raw_page", break_on_the_second)
-    job = Job(pdf_of(*WORDS), MediaType("pdf"), {}, ExtractSettings(), lambda progress: None)
-    derived = Derived("pdf-text", Engine("pymupdf", "1"), pdf_text.derive(job))
-    made = assemble_pdf({"pdf-text": derived}, workspace_path=WorkspacePath("a.pdf"), asset_id=AssetId("a" * 32))
-    assert [(each.kind, each.note) for each in made.warnings] == [
-        ("read_in_part", "page 2 cannot be read: AssertionError, without a word")
-    ]

@@ -88,15 +88,6 @@ def test_an_editor_with_an_open_quotation_mark_is_an_error(vault: Vault) -> None
         assert "$EDITOR" in ran.stderr
 
 
-@pytest.mark.parametrize("depth", [500, 2_000])
-def test_a_configuration_nested_too_deeply_is_a_configuration_error(tmp_path: Path, depth: int) -> None:
-    path = tmp_path / "deep.toml"
-    for text in (f"a = {'[' * depth}{']' * depth}\n", f"{'.'.join('a' * depth)} = 1\n", f"[{'.'.join('a' * depth)}]\n"):
-        path.write_text(text, encoding="utf-8")
-        ran = run_kb("--config", str(path), "config", "show", "--json")
-        assert (ran.code, json.loads(ran.stderr)["code"]) == (2, "config_invalid")
-
-
 def in_a_process(
     vault: Vault, *args: str, env: Mapping[str, str] | None = None, shell: str = '"$@"', code: str | None = None
 ) -> subprocess.CompletedProcess[bytes]:

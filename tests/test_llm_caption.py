@@ -59,17 +59,23 @@ def test_a_damaged_image_is_not_sent() -> None:
         assert server.engine.asked == []
 
 
+def captioning(folder: Path, endpoint: str) -> Path:
+    """The configuration of a knowledge base that asks this server for captions."""
+    config = folder / "kb.toml"
+    config.write_text(
+        '[workspace]\nroot = "notes"\n[search]\nmode = "lexical"\n[ocr]\nenabled = false\n'
+        f'[models.llm]\nendpoint = "{endpoint}"\n[image.caption]\nenabled = true\nmodel = "scripted"\n'
+        '[storage]\ndata_dir = "data"\ncache_dir = "cache"\nlog_dir = "logs"\n',
+        encoding="utf-8",
+    )
+    return config
+
+
 def test_a_caption_is_found_and_cited(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     shutil.copy(IMAGES / "en.png", tmp_path / "notes" / "photo.png")
     with playing(SAID) as server:
-        config = tmp_path / "kb.toml"
-        config.write_text(
-            '[workspace]\nroot = "notes"\n[search]\nmode = "lexical"\n[ocr]\nenabled = false\n'
-            f'[models.llm]\nendpoint = "{server.endpoint}"\n[image.caption]\nenabled = true\nmodel = "scripted"\n'
-            '[storage]\ndata_dir = "data"\ncache_dir = "cache"\nlog_dir = "logs"\n',
-            encoding="utf-8",
-        )
+        config = captioning(tmp_path, server.endpoint)
         for _ in range(2):
             assert run_kb("--config", str(config), "ingest", "--no-embed").code == 0
         assert len(server.engine.asked) == 1
@@ -84,13 +90,7 @@ def test_no_model_describes_what_models_are_not_to_read(tmp_path: Path) -> None:
     (tmp_path / "notes/private").mkdir(parents=True)
     shutil.copy(IMAGES / "en.png", tmp_path / "notes/private/photo.png")
     with playing(SAID) as server:
-        config = tmp_path / "kb.toml"
-        config.write_text(
-            '[workspace]\nroot = "notes"\n[search]\nmode = "lexical"\n[ocr]\nenabled = false\n'
-            f'[models.llm]\nendpoint = "{server.endpoint}"\n[image.caption]\nenabled = true\nmodel = "scripted"\n'
-            '[storage]\ndata_dir = "data"\ncache_dir = "cache"\nlog_dir = "logs"\n',
-            encoding="utf-8",
-        )
+        config = captioning(tmp_path, server.endpoint)
         kept = ("--config", str(config), "--set", "exposure.never_to_llm=private/**")
         counts = [run_kb(*kept, "ingest", "--no-embed", "--json").lines[-1] for _ in range(2)]
         assert server.engine.asked == []

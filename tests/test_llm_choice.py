@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -80,12 +79,6 @@ def test_a_named_provider_is_taken_and_not_tried_out(server: Any, model_file: Pa
     assert model is not None
     with pytest.raises(ModelUnreachable):
         _ = model.context_tokens
-
-
-def test_choosing_loads_no_engine(model_file: Path) -> None:
-    loaded = set(sys.modules)
-    assert chosen(config(gguf=model_file)) is not None
-    assert not {"llama_cpp", "jinja2", "xllamacpp", "kb.runtimes.chat_template"} & (set(sys.modules) - loaded)
 
 
 def test_what_a_named_file_lacks_is_raised(tmp_path: Path, model_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import ollama
 import pytest
 from ollama_fixtures import answer, asking, model_at, playing, serving, tool
 
@@ -272,15 +271,3 @@ def test_scripted_pieces_are_given_on_as_they_come() -> None:
         stream = model_at(server).stream(asking())
         assert next(stream) == TokenChunk("a")  # long before the server goes on
         stream.close()
-
-
-def test_the_official_client_talks_to_the_real_model(request: pytest.FixtureRequest) -> None:
-    with serving(tool.Gguf(gguf(), SMOLLM2, CONTEXT_TOKENS, threads=1)) as server:
-        client = ollama.Client(host=server.endpoint)
-        request.addfinalizer(client._client.close)
-        asked = [{"role": message.role, "content": message.content} for message in CAPITAL]
-        told = client.chat(SMOLLM2, asked, options={"temperature": 0, "num_predict": 16})
-        assert "Paris" in str(told.message.content)
-        near, same, far = client.embed(SMOLLM2, ["a red apple", "a red apple", "tax law"]).embeddings
-        assert near == same
-        assert sum(a * b for a, b in zip(near, far, strict=True)) < 0.999
