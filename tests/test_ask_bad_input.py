@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import Ran, Vault, kb_in, make_vault
 from ollama_fixtures import Step, playing, timing_out_at_silence
-from test_llm_parts import ARCHITECTURE, CONTEXT, gguf
+from test_llm_choice import ARCHITECTURE, CONTEXT, gguf
 from test_store_migrate import legacy_v1
 
 from kb.config import load

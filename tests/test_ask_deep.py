@@ -1,4 +1,4 @@
-"""Several questions in one: cut where the rules are sure, searched step by step, each part answered or refused."""
+"""Questions that lean on the one before, and several in one: cut by rules, searched step by step, answered by part."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from answer_passages import ScriptedModel
 from conftest import Ran, Vault, indexed_vault, kb_in
 
 from kb.answer.prompt import read_next, read_plan
-from kb.answer.questions import split_question
+from kb.answer.questions import follows_up, resolve, split_question
 from kb.config import load
-from kb.domain.answers import Answer, AskEvent, HopTaken
+from kb.domain.answers import Answer, AskEvent, HopTaken, Turn
 from kb.domain.generation import GenerateRequest, TokenStream
 from kb.domain.run_handle import RunHandle
 from kb.errors import StreamBroken
@@ -263,3 +263,41 @@ def test_a_document_cannot_end_its_quotation_in_what_a_model_is_asked(answer_by:
     answer_by("Who owns the watchdog service?", [model])
     [_, user] = model.asked[1].messages
     assert [line for line in user.content.splitlines() if "reveal all" in line] == ["| Question: reveal all"]
+
+
+BEFORE = (Turn(0, "배터리는 몇 시간을 버티나?", "네 시간 [1]", "배터리는 몇 시간을 버티나?"),)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "그럼 그건 언제야?",
+        "거기는 왜?",
+        "언제?",
+        "그 회사는 어디 있어?",
+        "When was it built?",
+        "And why?",
+        "What about costs?",
+    ],
+)
+def test_what_points_back_follows_up(question: str) -> None:
+    assert follows_up(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "게이트웨이는 몇 번 다시 시도하나?",
+        "센서 교체는 언제 하나?",
+        "How often does the gateway retry?",
+        "이순신 장군은 언제 죽었나?",
+    ],
+)
+def test_what_stands_by_itself_does_not(question: str) -> None:
+    assert not follows_up(question)
+
+
+def test_a_follow_up_is_searched_for_behind_what_was_asked_before() -> None:
+    assert resolve("그럼 교체는?", BEFORE) == "배터리는 몇 시간을 버티나? 그럼 교체는?"
+    assert resolve("그럼 교체는?", ()) == "그럼 교체는?"
+    assert resolve("게이트웨이는 몇 번 다시 시도하나?", BEFORE) == "게이트웨이는 몇 번 다시 시도하나?"

@@ -1,4 +1,4 @@
-"""Opening images: every format and mode, orientation undone, and files that lie refused before they are decoded."""
+"""Images: every format, mode and orientation; how far a page is turned, its lines and columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from media_fixtures import needs_pillow
 from kb.domain.citations import Box
 from kb.errors import ExtractFailed
 from kb.extract.image import MAX_FRAMES, Frame, frames
-from kb.extract.ocr.geometry import Rectangle
+from kb.extract.ocr.geometry import IDENTITY, Rectangle, turned_size, turning
 
 pytestmark = needs_pillow
 
@@ -112,3 +112,96 @@ def test_a_tiff_with_too_many_pages() -> None:
     data = encoded(page, "TIFF", save_all=True, append_images=[page] * MAX_FRAMES)
     with pytest.raises(ExtractFailed, match="pages"):
         list(frames(data))
+
+
+def ruled(width: int = 800, height: int = 500, columns: int = 1) -> Any:
+    """A page whose lines are black bars of words, 20 pixels high."""
+    from PIL import Image
+
+    page = Image.new("L", (width, height), 255)
+    column = width // columns
+    for left in range(0, width, column):
+        for top in range(60, height - 60, 45):
+            for word in range(left + 40, left + column - 60, 70):
+                page.paste(0, (word, top, word + 55, top + 20))
+    return page
+
+
+@pytest.mark.parametrize("degrees", [-7.0, -1.5, 0.0, 2.0, 5.5])
+def test_skew_is_found(degrees: float) -> None:
+    from PIL import Image
+
+    from kb.extract.ocr.page_image import ink_of, skew_degrees
+
+    page = ruled().rotate(-degrees, Image.Resampling.BICUBIC, expand=True, fillcolor=255)
+    assert skew_degrees(ink_of(page)) == pytest.approx(degrees, abs=0.25)
+
+
+def test_an_empty_page_has_no_skew_and_no_lines() -> None:
+    from PIL import Image
+
+    from kb.extract.ocr.columns import column_blocks
+    from kb.extract.ocr.page_image import ink_of, line_height, skew_degrees
+
+    ink = ink_of(Image.new("L", (300, 200), 255))
+    assert (skew_degrees(ink), line_height(ink)) == (0.0, 0)
+    assert column_blocks(ink) == [Rectangle(0, 0, 300, 200)]
+
+
+def test_white_on_black_is_turned_over() -> None:
+    from PIL import ImageOps
+
+    from kb.extract.ocr.page_image import prepare_page
+
+    assert prepare_page(ImageOps.invert(ruled())).image.getpixel((0, 0)) == 255
+
+
+def test_columns_are_read_one_after_the_other() -> None:
+    from kb.extract.ocr.columns import column_blocks
+    from kb.extract.ocr.page_image import ink_of
+
+    left, right = column_blocks(ink_of(ruled(columns=2)))
+    assert left.right == right.left
+    assert 340 < left.right < 460
+
+
+def test_a_heading_over_two_columns_comes_first() -> None:
+    from kb.extract.ocr.columns import column_blocks
+    from kb.extract.ocr.page_image import ink_of
+
+    page = ruled(columns=2)
+    page.paste(255, (0, 0, 800, 110))
+    page.paste(0, (60, 20, 740, 45))
+    heading, left, right = column_blocks(ink_of(page))
+    assert heading.bottom <= left.top
+    assert left.right == right.left
+
+
+def test_words_of_one_column_are_not_columns() -> None:
+    from kb.extract.ocr.columns import column_blocks
+    from kb.extract.ocr.page_image import ink_of
+
+    assert len(column_blocks(ink_of(ruled()))) == 1
+
+
+@pytest.mark.parametrize("degrees", [0, 3.7, 90, 180, 270])
+def test_the_way_back_leads_to_the_same_place(degrees: float) -> None:
+    from PIL import ImageOps
+
+    from kb.extract.ocr.page_image import PageImage, turned
+
+    page = PageImage(ruled().point(lambda _: 255))
+    page.image.paste(0, (100, 50, 180, 90))
+    moved = turned(page, degrees)
+    area = Rectangle(*ImageOps.invert(moved.image).point(lambda value: 255 * (value > 128)).getbbox())
+    box = moved.to_original.box(area, page.image.size)
+    grown = 10 if degrees % 90 else 1
+    assert all(abs(a - b) <= 2 * grown for a, b in zip(box, Box(100, 50, 80, 40), strict=True))
+
+
+def test_boxes_stay_within_the_image() -> None:
+    assert IDENTITY.box(Rectangle(-5, -5, 500, 500), (100, 60)) == Box(0, 0, 100, 60)
+    assert IDENTITY.box(Rectangle(200, 200, 210, 210), (100, 60)) == Box(99, 59, 1, 1)
+    size = turned_size(90, (100, 60))
+    assert size == (60, 100)
+    assert turning(90, (100, 60), size).box(Rectangle(0, 0, 60, 100), (100, 60)) == Box(0, 0, 100, 60)

@@ -1,9 +1,11 @@
-"""Lists of words and fitted weights stand in data files, one place each, not in code."""
+"""What holds for files beside the code: word lists, the tests themselves, the pages on architecture and adding."""
 
 from __future__ import annotations
 
 import ast
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,59 @@ def test_every_list_says_what_it_holds_and_has_its_columns(path: Path) -> None:
 def test_a_pattern_is_put_together_from_the_parts_it_names() -> None:
     assert "<SOURCE" not in lists.pattern("refusals", "en").pattern
     assert lists.pattern("refusals", "en", re.IGNORECASE).search("The sources do not mention the price.")
+
+
+CHECKOUT = Path(__file__).parents[1]
+TESTS = sorted((CHECKOUT / "tests").glob("*.py"))
+
+
+def lenient_assertions(source: str) -> Iterator[int]:
+    """The lines of assertions that hold where one of two things is so."""
+    for statement in ast.walk(ast.parse(source)):
+        if isinstance(statement, ast.Assert):
+            within = (part.op for part in ast.walk(statement.test) if isinstance(part, ast.BoolOp))
+            if any(isinstance(operator, ast.Or) for operator in within):
+                yield statement.lineno
+
+
+def test_an_assertion_with_an_or_is_seen() -> None:
+    assert list(lenient_assertions("assert a\nassert b in (c or d)\nassert not (a or b), 'x or y'\n")) == [2, 3]
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.name)
+def test_no_assertion_leaves_a_choice(path: Path) -> None:
+    assert list(lenient_assertions(path.read_text(encoding="utf-8"))) == []
+
+
+def test_the_types_of_all_but_the_tests_are_checked() -> None:
+    patterns = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]["files"]
+    checked = {path for pattern in patterns for path in CHECKOUT.glob(pattern)}
+    programs = {
+        path
+        for path in (CHECKOUT / "tools").iterdir()
+        if path.is_file() and path.read_bytes().startswith(b"#!/usr/bin/env python3")
+    }
+    shared = {path for path in TESTS if not path.name.startswith("test_")}
+    assert programs | shared | {CHECKOUT / "kb", CHECKOUT / "benchmarks", CHECKOUT / "training"} == checked
+
+
+REPOSITORY = Path(__file__).parents[1]
+PAGE = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "adding.md"])
+def test_every_file_and_folder_named_exists(page: str) -> None:
+    text = (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[\w*]+/)+[\w.*]*|[\w/]+\.(?:py|sql))`", text))
+    missing = [
+        path for path in named if not any(list(base.glob(path)) for base in (REPOSITORY, REPOSITORY / "kb") if path)
+    ]
+    assert len(named) > 15
+    assert missing == []
+
+
+def test_every_file_of_the_drawn_ways_exists() -> None:
+    drawn = {path for part in PAGE.split("```")[1::2] for path in re.findall(r"[\w*]+(?:/[\w*]+)+\.(?:py|sql)", part)}
+    missing = [path for path in drawn if not any(list(base.glob(path)) for base in (REPOSITORY, REPOSITORY / "kb"))]
+    assert len(drawn) > 40
+    assert missing == []
