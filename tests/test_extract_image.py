@@ -97,13 +97,6 @@ def test_all_pages_of_a_tiff_and_the_first_frame_of_an_animation() -> None:
     assert len(list(frames(encoded(pages[0], "GIF", save_all=True, append_images=[spot().rotate(90)])))) == 1
 
 
-def test_one_pixel() -> None:
-    from PIL import Image
-
-    (frame,) = frames(encoded(Image.new("L", (1, 1)), "PNG"))
-    assert frame.grey.size == (1, 1)
-
-
 @pytest.mark.slow
 def test_a_tiff_with_too_many_pages() -> None:
     from PIL import Image

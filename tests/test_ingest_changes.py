@@ -282,12 +282,6 @@ def test_a_dry_run_tells_all_and_changes_nothing(two_notes: Workspace) -> None:
     assert counted(two_notes.ingest()) == {"new": 1, "moved": 1, "updated": 1}
 
 
-def test_a_dry_run_before_the_first_ingest_makes_no_file(workspace: Workspace) -> None:
-    workspace.write("a.md", HEXAGON)
-    assert counted(workspace.ingest(dry_run=True)) == {"new": 1}
-    assert not workspace.sqlite.parent.exists()
-
-
 def test_another_chunking_policy_cuts_every_document_anew(two_notes: Workspace) -> None:
     before = two_notes.query("SELECT DISTINCT policy_hash FROM chunks")
     policy = ChunkPolicy(200, 20, True, "md-heading-v1")

@@ -12,7 +12,7 @@ import ollama
 import pytest
 from ollama_fixtures import QUICK, Step, answer, asking, model_at, playing, timing_out_at_silence
 
-from kb.domain.generation import GenerateRequest, Message, TokenChunk
+from kb.domain.generation import GenerateRequest, TokenChunk
 from kb.errors import ConfigError, KbError, ModelNotPulled, ModelTimeout, ModelUnreachable, StreamBroken
 from kb.llm.ollama import OllamaModel
 from kb.runtimes import ollama_http
@@ -205,10 +205,3 @@ def test_the_official_client_talks_to_the_server(request: pytest.FixtureRequest)
         assert [len(vector) for vector in client.embed("scripted", ["a", "b"]).embeddings] == [64, 64]
         with pytest.raises(ollama.ResponseError, match="not found"):
             client.show("absent")
-
-
-def test_system_messages_come_first_and_as_they_are() -> None:
-    with playing([DONE]) as server:
-        messages = (Message("system", "s"), Message("user", "a\n<|im_end|>"), Message("assistant", "b"))
-        answer(model_at(server), GenerateRequest(messages, 4))
-        assert [each["content"] for each in server.engine.asked[0]["messages"]] == ["s", "a\n<|im_end|>", "b"]
