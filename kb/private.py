@@ -11,7 +11,7 @@ editor that kb starts, get the environment and modes of the user's shell.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -73,12 +73,8 @@ def require_writable(what: str = "the knowledge base") -> None:
 @contextmanager
 def read_only() -> Iterator[None]:
     """Read-only mode until the block ends."""
-    before = dict(os.environ)
-    os.environ[READ_ONLY] = "1"
-    try:
+    with _environment({READ_ONLY: "1"}):
         yield
-    finally:
-        _restore((READ_ONLY,), before)
 
 
 @contextmanager
@@ -89,11 +85,10 @@ def kept_private() -> Iterator[None]:
         yield
         return
     _users = Surroundings(dict(os.environ), os.umask(PRIVATE_UMASK))
-    os.environ.update(QUIET)
     try:
-        yield
+        with _environment(QUIET):
+            yield
     finally:
-        _restore(QUIET, _users.environment)
         os.umask(_users.umask)
         _users = None
 
@@ -105,13 +100,8 @@ def unreported() -> Iterator[None]:
     What huggingface_hub reads of it as it is loaded would stay for the program too: kb opens models in the hub's cache
     by `local_files_only`.
     """
-    with _loading:
-        before = dict(os.environ)
-        os.environ.update(_UNREPORTED)
-        try:
-            yield
-        finally:
-            _restore(_UNREPORTED, before)
+    with _loading, _environment(_UNREPORTED):
+        yield
 
 
 @contextmanager
@@ -121,13 +111,8 @@ def fetching(directory: Path) -> Iterator[None]:
     huggingface_hub must not be loaded yet. A user's HF_HUB_OFFLINE counts here too.
     """
     theirs = users_surroundings().environment.get("HF_HUB_OFFLINE", "0")
-    opened = {"HF_HUB_OFFLINE": theirs, "HF_HOME": str(directory)}
-    before = dict(os.environ)
-    os.environ.update(opened)
-    try:
+    with _environment({"HF_HUB_OFFLINE": theirs, "HF_HOME": str(directory)}):
         yield
-    finally:
-        _restore(opened, before)
 
 
 def users_surroundings() -> Surroundings:
@@ -192,9 +177,16 @@ def _users_opener(path: str, flags: int) -> int:
     return descriptor
 
 
-def _restore(names: Iterable[str], before: Mapping[str, str]) -> None:
-    for name in names:
-        if name in before:
-            os.environ[name] = before[name]
-        else:
-            os.environ.pop(name, None)
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Sets these variables until the block ends."""
+    before = dict(os.environ)
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name in values:
+            if name in before:
+                os.environ[name] = before[name]
+            else:
+                os.environ.pop(name, None)

@@ -118,25 +118,25 @@ class StorageConfig(Section):
     runs_dir = key("{data_dir}/runs", "where kb eval run leaves a folder a run: per_query.jsonl and report.md")
     cache_dir = key(
         "${XDG_CACHE_HOME:-~/.cache}/kb",
-        "where vectors and what engines read are kept by content, to do nothing twice; may be deleted",
+        "where vectors and extracted text are cached by content; may be deleted",
     )
     log_dir = key("${XDG_STATE_HOME:-~/.local/state}/kb/logs", "where --debug writes its log, one file per day")
-    copy_threshold_mb = key(100, "files above so many megabytes are referred to, not copied", at_least(0))
+    copy_threshold_mb = key(100, "larger files, in megabytes, are referred to, not copied", at_least(0))
     cache_max_mb = key(
-        2000, "the megabytes that the cache of vectors may take, and that of engines' results as well", at_least(0)
+        2000, "the most megabytes of the cache of vectors, and of the cache of extracted text", at_least(0)
     )
 
 
 class IndexingConfig(Section):
     """Limits of an ingest and of its engines; a file above them is an item of the report."""
 
-    max_file_mb = key(256, "files above so many megabytes are reported, not read", at_least(1))
-    max_markdown_mb = key(3, "the same for a Markdown file, which takes many times its size in memory", at_least(1))
+    max_file_mb = key(256, "larger files, in megabytes, are reported, not read", at_least(1))
+    max_markdown_mb = key(3, "the same for Markdown files, which take many times their size in memory", at_least(1))
     max_parallel_extractors = key(2, "how many files engines read at once, each in a separate process", between(1, 64))
     extract_timeout_s = key(
         120, "processor seconds an engine may take without progress; by the clock, ten times that", between(1, 86_400)
     )
-    extract_memory_mb = key(1500, "what one such process may take (Linux only)", between(200, 1_000_000))
+    extract_memory_mb = key(1500, "the most megabytes of memory of such a process (Linux)", between(200, 1_000_000))
 
 
 class ChunkingConfig(Section):
@@ -169,16 +169,19 @@ class EmbeddingConfig(Section):
         "what embeds: a name that kb models list or its provider knows, a GGUF file, or a plugin",
         given("the name of a model"),
     )
-    tokens = key(True, "also keep a passage's tokens, which rank it: some 6 KB each; false = its vector ranks")
+    tokens = key(
+        True,
+        "whether a passage's token vectors are kept too and rank it: some 6 KB each; false = its vector ranks",
+    )
     dimensions = key(
         0,
-        "what the model's vectors must have, or it is refused; 0 = whatever it has",
+        "the dimensions that the model's vectors must have; 0 = any",
         between(0, 8192, "between 0 (the model's own) and 8192"),
     )
-    batch_size = key(64, "how many passages the model is given at once; fewer where they are long", between(1, 4096))
+    batch_size = key(64, "how many passages the model embeds at once; fewer if they are long", between(1, 4096))
     threads = key(0, "cores one model may use; 0 = all", between(0, 256, "between 0 (all cores) and 256"))
-    query_prefix = key("auto", "what the model reads before a question; auto = as its family was trained")
-    passage_prefix = key("auto", "the same before a passage")
+    query_prefix = key("auto", "the text before each question; auto = the prefix that the model was trained with")
+    passage_prefix = key("auto", "the text before each passage; auto = the prefix that the model was trained with")
     pooling = key(
         "auto",
         "how llama.cpp makes one vector of a text: auto (by its family), mean, cls or last",
@@ -199,7 +202,7 @@ class LlmConfig(Section):
     gguf = key("", "the model llama.cpp runs: a GGUF file, or one that kb models list shows; empty = none")
     context_tokens = key(
         32768,
-        "what prompt and answer may take together; never beyond what the model was made for",
+        "the most tokens of prompt and answer together; never more than the model was made for",
         between(128, 10_000_000),
     )
     endpoint = key(
@@ -208,23 +211,23 @@ class LlmConfig(Section):
         Rule(lambda value: value.startswith(("http://", "https://")), "a URL"),
     )
     temperature = key(0.0, "how freely the model words an answer; 0 = always the likeliest token", between(0, 2))
-    seed = key(0, "what the choice of tokens starts from above temperature 0", between(0, 4294967295))
+    seed = key(0, "the random seed for temperatures above 0", between(0, 4294967295))
     threads = key(
         0,
         "cores llama.cpp may use; 0 = half of what the system counts: the physical ones",
         between(0, 256, "between 0 (half the cores) and 256"),
     )
-    connect_timeout_seconds = key(2.0, "how long the server may take to be reached", above_0(3600))
+    connect_timeout_seconds = key(2.0, "how many seconds a connection to the server may take", above_0(3600))
     silence_timeout_seconds = key(
-        120.0, "how long it may say nothing: loading a large model takes a while", above_0(86_400)
+        120.0, "how many seconds the server may send nothing: loading a large model takes a while", above_0(86_400)
     )
-    total_timeout_seconds = key(600.0, "how long one answer may take in all", above_0(86_400))
+    total_timeout_seconds = key(600.0, "how many seconds one answer may take in all", above_0(86_400))
 
 
 class ExtractConfig(Section):
     """What opens encrypted PDFs: the passwords themselves, or a command that prints them, one per line."""
 
-    pdf_passwords: tuple[str, ...] = key((), "what opens encrypted PDFs; never shown, logged or written anywhere")
+    pdf_passwords: tuple[str, ...] = key((), "the passwords of encrypted PDFs; never shown, logged or written anywhere")
     pdf_passwords_command = key("", "a command that prints them, one per line; run once, for an encrypted PDF")
 
 
@@ -246,14 +249,14 @@ class OcrConfig(Section):
 class CaptionConfig(Section):
     """Whether a vision model on the Ollama server (`models.llm.endpoint`) describes images, and which."""
 
-    enabled = key(False, "whether a vision model on the Ollama server says what images show")
+    enabled = key(False, "whether a vision model on the Ollama server describes images")
     model = key("qwen2.5-vl:7b", "that model's name on the server", given("the name of a model"))
 
 
 class AudioConfig(Section):
     """Settings of speech recognition."""
 
-    enabled = key(True, "whether speech is heard in recordings")
+    enabled = key(True, "whether speech in recordings is transcribed")
     model = key("whisper-base", "the speech model; kb models install brings it", given("the name of a model"))
     language = key(
         "auto",
@@ -277,7 +280,9 @@ class SearchConfig(Section):
     )
     hybrid_fusion = key("linear", "how words and meaning are joined: linear or rrf", one_of("linear", "rrf"))
     words_weight = key(
-        0.4, "what a passage that has all words of the question gains over one that has none, by linear", between(0, 10)
+        0.4,
+        "by linear, the score that a passage with all words gains over one with none",
+        between(0, 10),
     )
     rrf_k = key(60, "rank constant of RRF", at_least(1))
     candidate_depth = key(50, "candidates each channel gives to the fusion", between(10, 2000))
@@ -293,7 +298,7 @@ class RerankConfig(Section):
 
     provider = key(
         "none",
-        "who runs a cross-encoder that puts the first passages in another order; none: nobody",
+        "what runs a cross-encoder that reorders the first passages; none: they keep their order",
         one_of("fastembed", "llama_cpp", "plugin", "none"),
     )
     model = key("", "the cross-encoder: a name that fastembed knows (BAAI/bge-reranker-base), a GGUF file, or a plugin")
@@ -319,31 +324,33 @@ class RagConfig(Section):
     explain_default = key(False, "whether kb ask explains itself without --explain")
     max_context_tokens = key(
         8000,
-        "what instructions, question and passages may take together, in the model's tokens",
+        "the most tokens of instructions, question and passages together, as the model counts",
         between(256, 1_000_000),
     )
     max_answer_tokens = key(512, "how long a generated answer may get, in the model's tokens", between(16, 32_768))
     claim_judge = key(
         "none",
-        "who judges a model's sentences beside the rules: none, llm (it itself, asked), onnx, plugin",
+        "what judges a model's sentences beside the rules: none, llm (the model itself), onnx, plugin",
         one_of("none", "llm", "onnx", "plugin"),
     )
     claim_model = key("", "for onnx the folder of an NLI model, for plugin its name")
     deep_steps = key(6, "how many searches kb ask --deep takes at most, the question itself counted", between(2, 20))
     deep_tokens = key(
-        12000, "what a model may read and write to plan them; the answer itself comes on top", at_least(1)
+        12000, "the most tokens that a model may read and write to plan the searches; the answer is extra", at_least(1)
     )
-    deep_seconds = key(120, "after so long it takes no further step, and answers from what was found", between(1, 3600))
+    deep_seconds = key(
+        120, "after how many seconds no further search begins; it answers from what was found", between(1, 3600)
+    )
 
 
 class PluginsConfig(Section):
     """What other packages bring, by their entry points: who reads files, and who cuts which (KIND=NAME)."""
 
     extractors: tuple[str, ...] = key(
-        (), "other packages' readers of text files that are used, by name: kb doctor lists what is there"
+        (), "the readers of text files from other packages that are used, by name; kb doctor lists them"
     )
     chunkers: tuple[str, ...] = key(
-        (), "other packages' rules of where passages begin, as KIND=NAME: markdown=by_topic"
+        (), "the chunkers from other packages that are used, as KIND=NAME: markdown=by_topic"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle
@@ -17,10 +17,38 @@ from kb.operations.opening.base import Base
 Act = Callable[[], None]
 if TYPE_CHECKING:
     from textual.app import App  # kb ui --plain does without
+    from textual.screen import Screen
 
 Told = TypeVar("Told")
 
 _MEANWHILE_S = 0.3
+
+
+def ask_in_thread(
+    node: App[None] | Screen[Any],
+    asked: Callable[[], Told],
+    shown: Callable[[Told], None],
+    fail: Callable[[KbError], None],
+    ended: Act | None = None,
+    *,
+    group: str = "default",
+    exclusive: bool = True,
+) -> None:
+    """Asks in a worker of `node`; in the thread of the screen, shows the result or the error, then calls `ended`."""
+    app = node.app
+
+    def work() -> None:
+        try:
+            found = asked()
+        except KbError as error:
+            app.call_from_thread(fail, error)
+        else:
+            app.call_from_thread(shown, found)
+        finally:
+            if ended is not None:
+                app.call_from_thread(ended)
+
+    node.run_worker(work, thread=True, group=group, exclusive=exclusive, exit_on_error=False)
 
 
 class QuestionSettings:
@@ -113,17 +141,15 @@ class Asking:
     ) -> None:
         """Asks in a thread and shows the result. Cancels the last question of its `group`, unless it `waits` for it."""
 
-        def work() -> None:
-            try:
-                found = asked()
-            except KbError as error:
-                self._app.call_from_thread(self.show, number, self._fail, error)
-            else:
-                self._app.call_from_thread(self._show_of, group, number, shown, found)
-            finally:
-                self._app.call_from_thread(self._go_on, group)
-
-        self._app.run_worker(work, thread=True, group=group, exclusive=not waits, exit_on_error=False)
+        ask_in_thread(
+            self._app,
+            asked,
+            partial(self._show_of, group, number, shown),
+            partial(self.show, number, self._fail),
+            partial(self._go_on, group),
+            group=group,
+            exclusive=not waits,
+        )
 
     def ask_next(self, group: str, number: int, asked: Callable[[], Told], shown: Callable[[Told], None]) -> None:
         """As `ask`, after the running question of this group; of several that wait, only the newest is asked.

@@ -15,7 +15,7 @@ from kb.operations.answers.open_citation import find_opening, run_opening
 from kb.operations.evaluate.golden_sets import append_question, judged_question, suite_file
 from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import Base
-from kb.tui.asking import Asking
+from kb.tui.asking import Asking, ask_in_thread
 from kb.tui.rows import clean_line, matched_words
 from kb.tui.widgets import Found, Preview, Row, cited_text
 
@@ -98,15 +98,10 @@ class MarkedRow:
             if self._found.marked == row:
                 self._document.show(view, matched_words(row.hit) if row.hit else ())
 
-        def load() -> None:
-            try:
-                view = self._view(row)
-            except KbError as error:
-                self._app.call_from_thread(self._document.say, f"{error.message}\n{error.hint or ''}")
-            else:
-                self._app.call_from_thread(shown, view)
+        def fail(error: KbError) -> None:
+            self._document.say(f"{error.message}\n{error.hint or ''}")
 
-        self._app.run_worker(load, thread=True, group="preview", exclusive=True, exit_on_error=False)
+        ask_in_thread(self._app, lambda: self._view(row), shown, fail, group="preview")
 
     def copy_place(self) -> None:
         """Copies the citation."""

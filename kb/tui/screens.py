@@ -29,6 +29,7 @@ from kb.operations.doctor.doctor import diagnose
 from kb.operations.evaluate.runs import compare_runs, list_runs
 from kb.operations.inspect.inspect import list_folder
 from kb.operations.opening.base import Base
+from kb.tui.asking import ask_in_thread
 from kb.tui.rows import clean_line
 
 Told = TypeVar("Told")
@@ -56,16 +57,7 @@ class AskingScreen(Screen[str | None]):
 
     def ask(self, asked: Callable[[], Told], shown: Callable[[Told], None]) -> None:
         """Asks in a worker and shows the result."""
-
-        def work() -> None:
-            try:
-                found = asked()
-            except KbError as error:
-                self.app.call_from_thread(self.fail, error)
-            else:
-                self.app.call_from_thread(shown, found)
-
-        self.run_worker(work, thread=True, exclusive=True, exit_on_error=False)
+        ask_in_thread(self, asked, shown, self.fail)
 
     def fail(self, error: KbError) -> None:
         """Shows an error."""

@@ -133,9 +133,9 @@ def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: 
         return Response(drawn, media_type="image/png", headers=_APART)
 
     def file(request: Request) -> Response:
-        kept = kept_file(session, _required(request))
-        shown = _CONTENT_TYPES.get(kept.media_type, "application/octet-stream")
-        return FileResponse(kept.path, media_type=shown, headers=_APART)
+        path, media_type = kept_file(session, _required(request))
+        shown = _CONTENT_TYPES.get(media_type, "application/octet-stream")
+        return FileResponse(path, media_type=shown, headers=_APART)
 
     async def asking(request: Request) -> Response:
         asked = _ask_request(session, await _body(request), keep=may_write)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from kb.domain.citations import Citation
@@ -48,13 +47,6 @@ class ShownDocument(NamedTuple):
     view: DocumentView
     html: str | None
     lines: list[str] | None
-
-
-class KeptFile(NamedTuple):
-    """The indexed content of a document as a file: kb's copy, or the file itself where it is too large to copy."""
-
-    path: Path
-    media_type: str
 
 
 @on_wire(title="FacetValueV1", fields="value documents")

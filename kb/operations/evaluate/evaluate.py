@@ -17,9 +17,10 @@ from kb.eval.golden import Question, read_golden
 from kb.eval.outcome import Expected
 from kb.eval.report import write_run_files
 from kb.operations.evaluate.question import GoldenAsker, expected_passages
-from kb.operations.evaluate.runs import RunRequest, begin_run, corpus_revision
+from kb.operations.evaluate.runs import RunRequest, begin_run
 from kb.operations.opening.base import Base
 from kb.operations.opening.clock import now_utc
+from kb.operations.opening.paging import corpus_revision
 from kb.store import queries
 from kb.store.connection import Connection, open_writer, transaction
 

@@ -19,6 +19,7 @@ from kb.eval.golden import GoldenSet
 from kb.eval.report import comparison_page
 from kb.operations.opening.base import Base
 from kb.operations.opening.clock import now_utc
+from kb.operations.opening.paging import corpus_revision
 from kb.operations.opening.writing import writing
 from kb.private import open_for_user
 from kb.scan.git import commit_at
@@ -115,12 +116,6 @@ def suite_hash(golden: GoldenSet) -> str:
         for question in golden.questions
     ]
     return content_hash(canonical_json(questions))
-
-
-def corpus_revision(db: Connection) -> int:
-    """The number of changes of the index so far."""
-    stats = queries.select_corpus_stats(db)
-    return stats.corpus_revision if stats else 0
 
 
 def corpus_hash(db: Connection) -> str:

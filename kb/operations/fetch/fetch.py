@@ -22,7 +22,7 @@ from kb.domain.results.fetched import (
 from kb.errors import InvalidCursor, KbError, StoreError, UsageError
 from kb.operations.fetch.places import Place, PlaceText, Texts, find_places, line_range
 from kb.operations.opening.base import Base
-from kb.operations.opening.paging import TokenCounter, read_cursor, token_counter, write_cursor
+from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cursor, token_counter, write_cursor
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -57,12 +57,6 @@ def fetch(session: Base, request: FetchRequest) -> Fetched:
         cursor = None if work.rest is None else write_cursor("fetch", revision, _state(request, work.rest))
         places, failures, counter = tuple(work.places), tuple(work.failures), work.counter
         return Fetched(places, failures, work.tokens, counter.name, cursor, revision)
-
-
-def corpus_revision(db: Connection) -> int:
-    """How often the corpus has changed."""
-    found = queries.select_corpus_revision(db)
-    return 0 if found is None else found.corpus_revision
 
 
 def _check(request: FetchRequest) -> None:
@@ -139,14 +133,14 @@ class _Fetching:
         self, target: FetchTarget, place: Place, text: PlaceText, begun: _Start, taken: str, *, is_cut: bool
     ) -> FetchedPlace:
         document = place.document
-        around = _Around(self._base.db, document.doc_id, text.citation)
+        heading_path, before, after = _around(self._base.db, document.doc_id, text.citation)
         return FetchedPlace(
             target=target.shown,
             citation=text.citation,
             doc_id=document.doc_id,
             chunk_id=place.chunk_id,
             title=document.title,
-            heading_path=around.heading_path,
+            heading_path=heading_path,
             media_type=document.media_type,
             lang=document.lang,
             updated_at=document.updated_at,
@@ -156,8 +150,8 @@ class _Fetching:
             hash=content_hash(taken.encode("utf-8", "surrogatepass")),
             document_hash=document.checksum,
             is_current=self._texts.is_current(document),
-            before=around.before,
-            after=around.after,
+            before=before,
+            after=after,
             is_cut=is_cut,
         )
 
@@ -199,37 +193,31 @@ def _longest(line: str, budget: int, counter: TokenCounter) -> int:
     return low
 
 
-class _Around:
+def _around(
+    db: Connection, doc_id: str, citation: Citation
+) -> tuple[tuple[str, ...], Neighbour | None, Neighbour | None]:
     """The headings above a place, and the passages before and after it."""
-
-    def __init__(self, db: Connection, doc_id: str, citation: Citation) -> None:
-        rows = queries.select_passages_of(db, doc_id=doc_id)
-        here = [at for at, row in enumerate(rows) if _meets(row, citation)]
-        self.heading_path: tuple[str, ...] = _headings(rows[here[0]]) if here else ()
-        self.before: Neighbour | None = None
-        self.after: Neighbour | None = None
-        if here:
-            first, last = here[0], here[-1]
-        elif (asked := line_range(citation)) is not None:
-            behind = [at for at, row in enumerate(rows) if row.line_start is not None and row.line_start > asked[1]]
-            last = (behind[0] if behind else len(rows)) - 1
-            first = last + 1
-        else:
-            return
-        self.before = _neighbour(rows[first - 1]) if first > 0 else None
-        self.after = _neighbour(rows[last + 1]) if last + 1 < len(rows) else None
-
-
-def _meets(row: queries.PassagePlace, citation: Citation) -> bool:
+    rows = queries.select_passages_of(db, doc_id=doc_id)
     asked = line_range(citation)
-    if asked is not None:
-        return (
-            row.line_start is not None
-            and row.line_end is not None
-            and row.line_start <= asked[1]
-            and (row.line_end >= asked[0])
-        )
-    return row.citation == citation.to_uri()
+    here = [at for at, row in enumerate(rows) if _meets(row, citation, asked)]
+    if here:
+        first, last = here[0], here[-1]
+    elif asked is not None:  # lines between two passages
+        behind = (at for at, row in enumerate(rows) if row.line_start is not None and row.line_start > asked[1])
+        first = next(behind, len(rows))
+        last = first - 1
+    else:
+        return (), None, None
+    headings = _headings(rows[first]) if here else ()
+    before = _neighbour(rows[first - 1]) if first > 0 else None
+    return headings, before, _neighbour(rows[last + 1]) if last + 1 < len(rows) else None
+
+
+def _meets(row: queries.PassagePlace, citation: Citation, asked: tuple[int, int] | None) -> bool:
+    if asked is None:
+        return row.citation == citation.to_uri()
+    start, end = row.line_start, row.line_end
+    return start is not None and end is not None and start <= asked[1] and asked[0] <= end
 
 
 def _headings(row: queries.PassagePlace) -> tuple[str, ...]:

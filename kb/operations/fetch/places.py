@@ -250,21 +250,16 @@ class PlaceText(NamedTuple):
     total_lines: int | None
 
 
-class _Kept(NamedTuple):
-    lines: tuple[str, ...] | None
-    is_current: bool
-
-
 class Texts:
     """Reads each document of one request once."""
 
     def __init__(self, config: Config) -> None:
         self._artifacts = config.artifact_dir
-        self._kept: dict[str, _Kept] = {}
+        self._read: dict[str, tuple[tuple[str, ...] | None, bool]] = {}
 
     def is_current(self, document: DocumentRow) -> bool:
         """Whether the file still has the content that was indexed."""
-        return self._of(document).is_current
+        return self._lines_of(document)[1]
 
     def at(self, document: DocumentRow, citation: Citation, context_lines: int) -> PlaceText:
         """The text at a place, with `context_lines` lines around it.
@@ -284,7 +279,7 @@ class Texts:
     def _lines(
         self, document: DocumentRow, citation: Citation, asked: tuple[int, int], context_lines: int
     ) -> PlaceText:
-        lines = self._of(document).lines
+        lines, _ = self._lines_of(document)
         if lines is None:
             raise FileVanished(
                 f"the content of {document.workspace_path} as it was indexed is not there any more",
@@ -297,11 +292,12 @@ class Texts:
         start, end = max(1, first - context_lines), min(total, last + context_lines)
         return PlaceText(_with_lines(citation, first, last), lines[start - 1 : end], start, total)
 
-    def _of(self, document: DocumentRow) -> _Kept:
-        if document.doc_id not in self._kept:
+    def _lines_of(self, document: DocumentRow) -> tuple[tuple[str, ...] | None, bool]:
+        """The indexed lines, None where they are gone, and whether the file still has them."""
+        if document.doc_id not in self._read:
             content, is_current = indexed_content(document)
-            self._kept[document.doc_id] = _Kept(None if content is None else file_lines(content), is_current)
-        return self._kept[document.doc_id]
+            self._read[document.doc_id] = None if content is None else file_lines(content), is_current
+        return self._read[document.doc_id]
 
 
 def indexed_content(document: DocumentRow) -> tuple[bytes | None, bool]:

@@ -14,11 +14,10 @@ from kb.domain.results.inspection import BaseStatus, FileProblem, LastIngest, Li
 from kb.domain.results.viewing import FacetCount, NearDocument, VaultMap
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError
-from kb.operations.fetch.fetch import corpus_revision
 from kb.operations.fetch.places import definitions, require_document
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.opening.base import Base
-from kb.operations.opening.paging import read_cursor, write_cursor
+from kb.operations.opening.paging import corpus_revision, read_cursor, write_cursor
 from kb.retrieve.filters import eligible_documents, stored_values
 from kb.store import queries
 from kb.store.connection import Connection

@@ -51,15 +51,15 @@ class Thumbnails:
         citation = view.citation
         if view.document.media_type != "pdf" or not isinstance(citation, PageCitation):
             raise NotFound(f"{place!r} is no place in a PDF", "pictures are drawn of those alone")
-        kept = kept_file(session, view.document.workspace_path)
+        path, _ = kept_file(session, view.document.workspace_path)
         drawn = Drawn(citation.page, citation.regions, pixels)
         label = f"{engine(ExtractSettings()).label};{drawn.to_json().decode()}"
         with self._one:
             picture = self._known(view.document.checksum, label)
             if picture is None:
-                if kept.path.stat().st_size > _MOST_BYTES:
+                if path.stat().st_size > _MOST_BYTES:
                     raise NotFound(f"{place!r} is of a file too large to be drawn small", "open it")
-                data = kept.path.read_bytes()
+                data = path.read_bytes()
                 if content_hash(data) != view.document.checksum:
                     raise FileVanished(f"{place!r} is not there as it was indexed", "kb ingest reads it again")
                 picture = self._drawn(data, drawn)

@@ -10,7 +10,7 @@ from kb.domain.citations import Citation, cite, parse_citation
 from kb.domain.derived import DERIVED_NAMES, Transcript, TranscriptSegment
 from kb.domain.kinds import KINDS, MediaType, kind_of
 from kb.domain.results.inspection import DocumentRow
-from kb.domain.results.viewing import DocumentView, KeptFile
+from kb.domain.results.viewing import DocumentView
 from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.extract.cited_text import cited_text
@@ -40,8 +40,8 @@ def view_document(session: Base, typed: str, passage: str | None = None) -> Docu
     return DocumentView(document, citation, decode(content).text, is_current)
 
 
-def kept_file(session: Base, path: str) -> KeptFile:
-    """The file with the content of the document at that path, for kinds that are shown unchanged (not text).
+def kept_file(session: Base, path: str) -> tuple[Path, str]:
+    """The file with the content of the document at that path, and its media type; for kinds other than text.
 
     Raises: NotFound; FileVanished.
     """
@@ -52,7 +52,7 @@ def kept_file(session: Base, path: str) -> KeptFile:
     kept = Path(document.storage_path)
     if not kept.is_file():
         raise FileVanished(f"{document.workspace_path} is not there as it was indexed", "kb ingest reads it again")
-    return KeptFile(kept, document.media_type)
+    return kept, document.media_type
 
 
 def note_named(session: Base, name: str, linked_from: str) -> DocumentRow:

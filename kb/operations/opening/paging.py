@@ -17,9 +17,17 @@ from zlib import crc32
 from kb.config import Config
 from kb.errors import InvalidCursor, KbError, StaleCursor
 from kb.operations.opening.loaded_models import LoadedModels
+from kb.store import queries
+from kb.store.connection import Connection
 
 MOST_CHARS = 20_000
 ESTIMATE = "estimate"
+
+
+def corpus_revision(db: Connection) -> int:
+    """How often the corpus has changed."""
+    found = queries.select_corpus_revision(db)
+    return 0 if found is None else found.corpus_revision
 
 
 def write_cursor(kind: str, revision: int, state: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from kb.domain.results.searching import SearchPage
 from kb.domain.search import Passage, SearchQuery
 from kb.errors import InvalidCursor
 from kb.operations.opening.base import Base
-from kb.operations.opening.paging import TokenCounter, read_cursor, token_counter, write_cursor
+from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cursor, token_counter, write_cursor
 from kb.operations.search.search import search
 from kb.store import queries
 
@@ -34,8 +34,7 @@ def search_page(
     Raises: InvalidCursor, also for a cursor of another question; StaleCursor; and what a search raises.
     """
     with base.snapshot() as base:
-        found = queries.select_corpus_revision(base.db)
-        revision = 0 if found is None else found.corpus_revision
+        revision = corpus_revision(base.db)
         shown = [] if cursor is None else _shown(query, read_cursor("search", revision, cursor))
         result = search(base, query._replace(k=len(shown) + query.k + 1))
         new = [hit for hit in result.hits if hit.chunk_id[:_ID_CHARS] not in shown]
@@ -56,7 +55,7 @@ def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) 
     kept: list[Passage] = []
     tokens = 0
     for hit in hits:
-        # Not at an end of the text: what has been cut before is remembered as it is counted again.
+        # Counted apart from the tokens around the words: the counter caches the words it has cut before.
         words = "\n".join((hit.title, hit.citation.to_uri(), *hit.heading_path, hit.snippet))
         cost = counter.count(words) + _HIT_TOKENS
         if kept and max_tokens is not None and tokens + cost > max_tokens:
