@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -15,7 +15,7 @@ import uvicorn
 from conftest import Vault
 
 from kb.config import load
-from kb.operations.inspect.pictures import drawing
+from kb.operations.inspect.pictures import Thumbnails
 from kb.operations.opening.base import open_base
 from kb.web.guard import Keys, new_keys
 from kb.web.serve import page_app
@@ -102,7 +102,7 @@ def serving(vault: Vault, *settings: str, may_write: bool = False) -> Iterator[S
     port = int(listening.getsockname()[1])
     keys = new_keys()
     config = load(str(vault.config), settings)
-    with open_base(config, many=True, audience="page") as session, drawing(config) as thumbnails:
+    with open_base(config, many=True, audience="page") as session, closing(Thumbnails(config)) as thumbnails:
         app = page_app(session, thumbnails, keys, port, may_write=may_write)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

@@ -8,12 +8,11 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from kb.errors import StoreReadOnly, UsageError
-from kb.private import require_writable
+from kb.private import replace_file, require_writable
 
 Client = Literal["claude", "claude-code", "cursor", "vscode", "codex", "gemini", "zed"]
 CLIENTS: tuple[Client, ...] = get_args(Client)
@@ -118,17 +117,10 @@ def apply_change(change: Change) -> None:
     now = path.read_text(encoding="utf-8") if path.exists() else None
     if now != change.before:
         raise UsageError(f"{path} has changed meanwhile", "try again")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(change.after)
-        if path.exists():
-            os.chmod(temporary, path.stat().st_mode & 0o777)
-        os.replace(temporary, path)
+        replace_file(path, change.after.encode(), path.stat().st_mode & 0o777 if path.exists() else 0o600)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "make it writable") from error
 
 

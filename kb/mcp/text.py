@@ -60,7 +60,7 @@ def visible_line(text: str) -> str:
 def as_name(uri: str) -> str:
     """A path or citation, percent-encoded where it could be taken for more than a name; `fetch` takes it.
 
-    Blanks, brackets, quotes, and what is not seen: who names a file must not write a line of kb's.
+    Blanks, brackets, quotes and invisible characters are encoded: a file's name must not look like a line of kb's.
     """
     return "".join(each if _is_of_a_name(each) else quote(each.encode("utf-8", "replace"), safe="") for each in uri)
 

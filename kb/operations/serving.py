@@ -1,4 +1,4 @@
-"""What the servers for agents and for the browser share: a socket of this machine alone, and models loaded at once."""
+"""Shared by the servers for agents and for the browser: a socket of this machine alone, and loading the models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOST = "127.0.0.1"
 def listen(port: int | None, usual: int) -> socket.socket:
     """A socket on that port; where none is named, on the usual one, or on any that is free.
 
-    Connections wait there until they are served: who is told the address may come before the server does.
+    Connections wait until the server accepts them, so its address may be printed before it starts.
     Raises: UsageError for a port that is taken.
     """
     for candidate in (usual, 0) if port is None else (port,):
@@ -37,7 +37,7 @@ def listen(port: int | None, usual: int) -> socket.socket:
 
 
 def load_models(session: Base) -> None:
-    """Searches for something in a thread, so that the first question finds the models loaded."""
+    """Searches once in a thread, so that the models are loaded before the first question."""
 
     def ask() -> None:
         with suppress(KbError):  # nothing indexed yet, no model: the first question says so

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import webbrowser
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -21,7 +21,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed, UsageError
-from kb.operations.inspect.pictures import Thumbnails, drawing
+from kb.operations.inspect.pictures import Thumbnails
 from kb.operations.opening.base import Base
 from kb.operations.serving import HOST, listen, load_models
 from kb.web.guard import TOKEN_PARAMETER, Guard, Keys, new_keys
@@ -41,7 +41,7 @@ def serve(
     Raises: UsageError for a port that is taken.
     """
     listening = listen(port, USUAL_PORT)
-    with listening, drawing(session.config) as thumbnails:
+    with listening, closing(Thumbnails(session.config)) as thumbnails:
         taken = int(listening.getsockname()[1])
         keys = new_keys()
         app = page_app(session, thumbnails, keys, taken, may_write=may_write)

@@ -6,15 +6,14 @@ It is a small file in the data directory: a cold search that wrote to the databa
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Set
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.domain.citations import Citation, citation_from_json, citation_to_json
 from kb.domain.search import SearchResult
 from kb.errors import StoreError, UsageError
+from kb.private import replace_file
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -84,14 +83,9 @@ def keep_shown(data_dir: Path, shown: Shown) -> str | None:
             for each in shown.places
         ],
     }
-    temporary = data_dir / f"{_FILE}.{os.getpid()}.tmp"
     try:
-        with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(json.dumps(stored, ensure_ascii=False))
-        os.replace(temporary, data_dir / _FILE)
+        replace_file(data_dir / _FILE, json.dumps(stored, ensure_ascii=False).encode("utf-8", "surrogateescape"))
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         return f"kb open N cannot count in this list: {data_dir / _FILE} cannot be written ({error.strerror})"
     return None
 

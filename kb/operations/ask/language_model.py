@@ -6,7 +6,7 @@ when its first token is counted or generated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kb.config import Config
@@ -40,7 +40,7 @@ def language_models(config: Config, provider: str | None, models: LoadedModels) 
 def can_generate(config: Config) -> bool:
     """Whether a language model is available; asks the server, and loads nothing."""
     provider = config.models_llm.provider
-    return any(lacks(config) is None for name, lacks in _LACKS.items() if provider in ("auto", name))
+    return any(_lacking(config, name) is None for name in _PROVIDERS if provider in ("auto", name))
 
 
 def check_language_model(config: Config) -> Iterator[Check]:
@@ -53,8 +53,8 @@ def check_language_model(config: Config) -> Iterator[Check]:
 
 
 def _all_there(config: Config, models: LoadedModels) -> Iterator[LanguageModel | None]:
-    for provider, lacks in _LACKS.items():
-        if lacks(config) is None:
+    for provider in _PROVIDERS:
+        if _lacking(config, provider) is None:
             yield _kept(config, provider, models)
     yield None
 
@@ -89,6 +89,7 @@ def _llama_cpp(config: Config) -> LanguageModel:
     return model
 
 
+# In the order that `auto` tries them.
 _PROVIDERS: dict[str, Callable[[Config], LanguageModel]] = {"ollama": _ollama, "llama_cpp": _llama_cpp}
 
 
@@ -109,35 +110,24 @@ def gguf_path(config: Config) -> Path:
     return path
 
 
-def _ollama_lacks(config: Config) -> KbError | None:
-    """Why Ollama cannot answer; None when it can. Takes one request."""
+def _lacking(config: Config, provider: str) -> KbError | None:
+    """Why the provider cannot answer; None when it can. Asks the server once, or reads the header of the file."""
     from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
 
-    llm = config.models_llm
-    quick = Timeouts(llm.connect_timeout_seconds, llm.connect_timeout_seconds, llm.connect_timeout_seconds)
+    llm, wait_s = config.models_llm, config.models_llm.connect_timeout_seconds
     try:
-        require_pulled(pulled_models(OllamaServer(llm.endpoint, quick)), llm.model)
+        if provider == "ollama":
+            require_pulled(pulled_models(OllamaServer(llm.endpoint, Timeouts(wait_s, wait_s, wait_s))), llm.model)
+        else:
+            _llama_cpp(config).context_tokens  # noqa: B018  reads the header
     except KbError as error:
         return error
     return None
-
-
-def _llama_cpp_lacks(config: Config) -> KbError | None:
-    """Why llama.cpp cannot answer; None when it can. Reads no more than the file's header."""
-    try:
-        _llama_cpp(config).context_tokens  # noqa: B018  reads the header
-    except KbError as error:
-        return error
-    return None
-
-
-# In the order that `auto` tries them.
-_LACKS: Mapping[str, Callable[[Config], KbError | None]] = {"ollama": _ollama_lacks, "llama_cpp": _llama_cpp_lacks}
 
 
 def _check_ollama(config: Config, *, needed: bool) -> Iterator[Check]:
     llm = config.models_llm
-    error = _ollama_lacks(config)
+    error = _lacking(config, "ollama")
     reached = error is None or isinstance(error, ModelNotPulled)
     if not reached and error is not None:
         detail = error.message if needed else f"{error.message}; answers are made without it"
@@ -149,7 +139,7 @@ def _check_ollama(config: Config, *, needed: bool) -> Iterator[Check]:
 
 
 def _check_llama_cpp(config: Config, *, needed: bool) -> Check:
-    error = _llama_cpp_lacks(config)
+    error = _lacking(config, "llama_cpp")
     if error is None:
         return Check("llama_cpp_model", True, str(gguf_path(config)))
     return Check("llama_cpp_model", False, error.message, error.hint, needed=needed)

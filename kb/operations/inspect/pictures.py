@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from threading import Lock
 
@@ -93,16 +93,6 @@ class Thumbnails:
         return picture
 
 
-@contextmanager
-def drawing(config: Config) -> Iterator[Thumbnails]:
-    """Thumbnails, closed at the end of the block."""
-    made = Thumbnails(config)
-    try:
-        yield made
-    finally:
-        made.close()
-
-
 MOST_PICTURES = 4
 MOST_PICTURE_BYTES = 1_500_000
 
@@ -151,7 +141,7 @@ def _picture(session: Base, place: str) -> Picture | None:
             raise FileVanished("not there as it was indexed", "kb ingest reads it again")
         return Picture(document.workspace_path, document.media_type, data)
     if document.media_type == "pdf" and isinstance(view.citation, PageCitation):
-        with drawing(session.config) as thumbnails:
+        with closing(Thumbnails(session.config)) as thumbnails:
             return Picture(place, "image/png", thumbnails.draw(session, place, None, pixels=_PAGE_PIXELS))
     if document.media_type.startswith("image/"):
         raise NotFound(f"{document.media_type} cannot be shown", "its text can be fetched")

@@ -1,4 +1,4 @@
-"""Which documents are kept from agents, language models and the page, and how a connection loses sight of them.
+"""Which documents are kept from agents, language models and the page, and how a connection hides them.
 
 What is hidden is hidden in SQL: names of tables mean what is left (`sql/exposure/hide.sql`), so no tool, no id, no
 error and no statement written later can reach past it.
@@ -56,9 +56,9 @@ def parsed_rules(written: Sequence[str]) -> Rules:
 
 
 def hide_documents(db: Connection, rules: Rules) -> int:
-    """How many documents the connection does not see from now on, by its rules and the documents as they are now.
+    """Hides the documents that the rules name from the connection; returns how many.
 
-    Raises: ConfigError for a glob that is none: nothing is shown where it is not known what to hide.
+    Raises: ConfigError for a malformed glob: kb shows nothing when it does not know what to hide.
     """
     with snapshot(db):  # the indexes are copied as they are at one moment
         hidden = [row.doc_id for row in _hidden_documents(db, rules)]
@@ -74,15 +74,15 @@ def hide_documents(db: Connection, rules: Rules) -> int:
 
 
 def _shown_revision(db: Connection) -> int:
-    """A number that changes with what the connection sees, and with nothing else: the corpus revision counts all."""
+    """A number that changes only with the documents that the connection sees; the corpus revision counts all."""
     state = "\n".join(map(repr, queries.select_shown_state(db)))
     return int(content_hash(state.encode())[:_REVISION_DIGITS], 16)
 
 
 def hide_answers(db: Connection, rules: Rules) -> None:
-    """Hides answers, conversations and evaluations as far as they were made of hidden documents; those are listed.
+    """Hides answers, conversations and evaluations that were made from hidden documents.
 
-    A glob hides by the path that was cited, also where no document lies there any more.
+    A glob also hides what cites a path at which no document is any more.
     """
     queries.open_hidden_paths(db)
     matches = _matcher(rules.globs)
@@ -96,12 +96,12 @@ def hide_answers(db: Connection, rules: Rules) -> None:
 
 
 def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
-    """The paths of the documents that are kept from an audience; the connection goes on seeing what it sees."""
+    """The paths of the documents that the rules name; hides nothing."""
     return frozenset(row.workspace_path for row in _hidden_documents(db, rules))
 
 
 def kept_from_models(config: Config) -> Callable[[str], bool]:
-    """Whether a path is kept from language models by its name: of a picture, which has no tags, nothing else tells."""
+    """A test for paths that no language model may read. A picture has no tags, so its path alone decides."""
     matches = _matcher(rules_for(config, "model").globs)
     return lambda path: matches(stored_text(path))
 
@@ -112,14 +112,17 @@ def no_path(path: str) -> bool:
 
 
 class Shown(NamedTuple):
-    """The documents that an agent sees below a path, by theirs, and whether it sees none because they are hidden."""
+    """The documents below a path that an agent sees, by their paths.
+
+    `hides` tests whether a path is hidden; `is_hidden`: there is something below the path, and all of it is hidden.
+    """
 
     documents: Mapping[str, queries.ShownState]
     hides: Callable[[str], bool]
     is_hidden: bool
 
     def changes_since(self, before: Shown) -> IngestCounts:
-        """What has changed for who sees nothing else: what is hidden since then is gone."""
+        """The changes that the agent can see; a document hidden since then counts as removed."""
         counts = IngestCounts()
         gone = Counter(row.asset_id for path, row in before.documents.items() if path not in self.documents)
         counts.removed = gone.total()
@@ -136,7 +139,7 @@ class Shown(NamedTuple):
 
 
 def shown_below(base: Base, scope: str) -> Shown:
-    """What an agent sees below a path of the workspace, "" for all of it; nothing before the first ingest."""
+    """The documents that an agent sees below a path, "" being the workspace; none before the first ingest."""
     rules = rules_for(base.config, "agent")
     named = _matcher(rules.globs)
     hidden, rows = frozenset[str](), list[queries.ShownState]()
@@ -165,7 +168,7 @@ def _hidden_documents(db: Connection, rules: Rules) -> list[queries.DocumentPath
 
 
 def _folded(tag: str) -> str:
-    """A tag as it is compared with a rule: whoever writes `Never_to_MCP` means `never-to-mcp`."""
+    """A tag in the spelling that rules are compared in: `Never_to_MCP` is `never-to-mcp`."""
     return stored_text(tag).removeprefix("#").strip().casefold().replace("_", "-")
 
 

@@ -1,6 +1,6 @@
-"""What a base has loaded and its threads share: encoders, language models, the table of an ANN index.
+"""Caches what a base has loaded for all its threads: encoders, language models, the table of an ANN index.
 
-Loading one may take seconds. So it is kept for as long as what it was loaded from is what would be loaded now.
+Loading one may take seconds. Each is kept until the file or setting that it was loaded from changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class LoadedModels:
-    """What is loaded, by name, each with the mark of what it was loaded from; for one question, or for `many`."""
+    """Loaded objects by name, each with a mark of the file or settings it was loaded from."""
 
     def __init__(self, model_dir: Path, *, many: bool = False) -> None:
         self.model_dir = model_dir
@@ -30,7 +30,7 @@ class LoadedModels:
         self._lock = Lock()
 
     def kept(self, name: str, mark: object, load: Callable[[], T]) -> T:
-        """What `load` gives, or gave an earlier call with the same name and an equal mark."""
+        """The object of that name; calls `load` where there is none, or where its mark differs."""
         with self._lock:
             held = self._loaded.pop(name, None)
             if held is None or held[0] != mark:
@@ -48,7 +48,7 @@ class LoadedModels:
             yield
 
     def encoding_spent(self) -> tuple[int, float]:
-        """How many texts were encoded through what is loaded, and for how many seconds an encoder was at work."""
+        """How many texts the loaded encoders have encoded, and in how many seconds."""
         held = [each for _, each in self._loaded.values() if isinstance(each, SharedEncoder)]
         return sum(each.encoded for each in held), sum(each.spent_s for each in held)
 
@@ -96,13 +96,12 @@ def submit(work: Callable[[], T]) -> Callable[[], T]:
     return wait
 
 
-# So many of the texts encoded last are remembered: who types comes back to one, by Backspace, in another mode, with a
-# filter, asking what was searched for.
+# Somebody who types returns to an earlier text: by Backspace, in another mode, with a filter, asking what was searched.
 _TEXTS_KEPT = 64
 
 
 class SharedEncoder:
-    """A query encoder that takes one text at a time, whichever thread it comes from; it knows the last ones."""
+    """A query encoder that encodes one text at a time for all threads, and caches the last texts."""
 
     def __init__(self, encoder: QueryEncoder, is_installed: Callable[[], bool]) -> None:
         """`is_installed`: whether the model is still installed as it was when it was loaded."""
@@ -120,7 +119,7 @@ class SharedEncoder:
 
     @property
     def provider(self) -> str:
-        """What does the computing."""
+        """The runtime that computes the vectors."""
         return self._encoder.provider
 
     def encode(self, text: str) -> EncodedQuestion:

@@ -1,8 +1,8 @@
 """Results a page at a time: cursors, in which a caller hands back where a list goes on, and the tokens of a text.
 
 A cursor names the corpus revision it counts in. It holds a position, never a permission: it gives nothing that could
-not be asked for without it. Which model reads a text in the end is not known here: tokens are those of the configured
-embedding model, whose vocabulary of 250,000 pieces counts Korean and English much as larger language models do.
+not be asked for without it. kb does not know which model will read a text: it counts tokens by the configured embedding
+model, whose vocabulary of 250,000 pieces counts Korean and English much as larger language models do.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _state(cursor: str) -> dict[str, Any] | None:
 
 
 class TokenCounter(NamedTuple):
-    """What counts (the name of a model, or `estimate`) and the function that does."""
+    """A function that counts tokens, and the name of its model, or `estimate`."""
 
     name: str
     count: Callable[[str], int]

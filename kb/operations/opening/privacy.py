@@ -1,7 +1,7 @@
-"""Keeps what kb has made readable to its user alone: closes what an earlier version left open, and says what is open.
+"""Removes the permissions of other users from kb's files, and lists files that others may read.
 
-New folders and files are made closed (`kb.private`); this is about those that are there. A folder that may hold more
-than kb's own, such as the home directory or one that everybody writes to, is nobody's to close.
+New folders and files are private (`kb.private`); this is for those that an earlier version made. A folder that may hold
+files of others, such as the home directory or one that everybody writes to, keeps its permissions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock")
 
 
 class PrivatePlaces(NamedTuple):
-    """Folders that are kb's with all that is in them; folders of which only `files` are; those files."""
+    """`whole`: folders that belong to kb with all their contents; `shared`: folders that also hold other files.
+
+    `files`: kb's files in shared folders.
+    """
 
     whole: tuple[Path, ...]
     shared: tuple[Path, ...]
@@ -28,7 +31,7 @@ class PrivatePlaces(NamedTuple):
 
 
 def private_places(config: Config) -> PrivatePlaces:
-    """Where kb keeps what it makes; models lie there too where their folder is below the data directory."""
+    """The places of kb's data; with the models where their folder is below the data directory."""
     storage = (config.vector_dir, config.asset_dir, config.artifact_dir, config.runs_dir)
     models = (config.model_dir,) if config.data_dir in config.model_dir.parents else ()
     # A configuration that was named may be shared on purpose; the one at its usual place is this user's.
@@ -49,9 +52,9 @@ def private_places(config: Config) -> PrivatePlaces:
 
 
 def close_to_others(places: PrivatePlaces) -> None:
-    """Takes from group and others what they may do with kb's folders and files.
+    """Removes the permissions of group and others from kb's folders and files.
 
-    A folder comes after what is in it, so one that is closed has been seen to. What cannot be closed, `kb doctor` says.
+    A folder comes after its contents, so a closed folder is done. `kb doctor` reports what cannot be closed.
     """
     for folder in places.whole:
         if _is_open(folder):

@@ -10,8 +10,8 @@ from pathlib import Path
 def path_below(root: Path, typed: str) -> str | None:
     """`typed` relative to the workspace, "" for the workspace itself; None where nothing of that name is in it.
 
-    What is in the working directory wins over what is in the workspace. A link is taken as it stands, not as what it
-    leads to.
+    What is in the working directory wins over what is in the workspace. A link is not
+    followed.
     """
     top = os.path.realpath(root)
     for base in (os.getcwd(), top):

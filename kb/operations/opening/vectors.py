@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kb.domain.embeddings import EncodedQuestion
     from kb.store.lance_table import LanceTable
 
-# How much of a question is encoded: an encoder takes up to a millisecond a token, and its attention grows with the
+# The most of a question that is encoded: an encoder takes up to a millisecond a token, and its attention grows with the
 # square of their number. The longest of 5,800 questions of the development sets has 302 bytes of UTF-8.
 ENCODED_WORDS = 64
 ENCODED_BYTES = 384
@@ -88,7 +88,7 @@ class VectorSource:
         return None if row is None or 2 * row.committed >= row.chunks else (row.committed, row.chunks)
 
     def lacking(self, question: str) -> str | None:
-        """What to tell where embedding has not ended, or was interrupted; None where every passage has its vector."""
+        """The note that embedding is not complete; None where every passage has its vector."""
         if (row := self._incomplete) is not None:
             from kb.retrieve.notes import embedding_not_ended  # a question of a whole index does without
 
@@ -100,9 +100,9 @@ class VectorSource:
         return Encoding(query, submit(partial(self._encoder.encode, self.encoded_part(query.text))))
 
     def end(self, begun: Encoding, depth: int) -> QueryVectors:
-        """A question as it is encoded, and its `depth` nearest where there is more than the table to ask.
+        """The encoded question, with its `depth` nearest passages if an ANN index or the mirror in memory gives them.
 
-        A question with filters is left to the statement's scan, which looks at nothing else than what they let through.
+        For a question with filters it gives none: the statement scans the documents that pass them.
         """
         vector, tokens = begun.encoded()
         neighbours = None
@@ -114,11 +114,11 @@ class VectorSource:
         return QueryVectors(vector, tokens if self._with_tokens else None, neighbours)
 
     def encoded_part(self, question: str) -> str:
-        """What of a question is encoded: all of it, unless it is very long."""
+        """The part of a question that is encoded: all of it, unless it is very long."""
         return start_of(question, max_words=ENCODED_WORDS, max_bytes=ENCODED_BYTES)
 
     def encode_text(self, text: str) -> EncodedQuestion:
-        """A sentence as a question is encoded; the last ones are kept, as an answer is compared with them again."""
+        """A sentence, encoded as questions are; caches the last ones, which an answer is compared with again."""
         found = self._sentences.pop(text, None) or self._encoder.encode(text)
         while len(self._sentences) >= _SENTENCES_KEPT:
             del self._sentences[next(iter(self._sentences))]
@@ -136,7 +136,7 @@ class VectorSource:
         return token_scores(asked.tokens, [each.tokens or b"" for each in compared], self.dimensions)
 
     def _mirror(self) -> LoadedMirror | None:
-        """The vectors as they are now, shared by the base's threads; None until so many were asked that it pays."""
+        """The current vectors in memory, shared by all threads; None until enough questions pay for loading them."""
         self._asked += 1
         if not self._in_memory or self._asked < _LOAD_MIRROR_AT:
             return None
@@ -194,7 +194,7 @@ class SharedScorer:
 
     @property
     def label(self) -> str:
-        """What the scores are called."""
+        """The name of the scores."""
         return self._scorer.label
 
     def score(self, question: str, passages: Sequence[str]) -> list[float]:
@@ -204,7 +204,7 @@ class SharedScorer:
 
 
 def configured_pair_order(config: Config, models: LoadedModels) -> PairOrder:
-    """Who puts how many of the first hits in order. Raises: ConfigError, ModelMissing, ModelCorrupt."""
+    """The configured cross-encoder with how many hits it orders. Raises: ConfigError, ModelMissing, ModelCorrupt."""
     mark = (config.rerank.provider, config.rerank.model, config.models_embedding.threads)
     scorer = models.kept("cross-encoder", mark, lambda: SharedScorer(open_pair_scorer(config), models))
     return PairOrder(scorer, config.rerank.passages)

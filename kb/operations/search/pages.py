@@ -1,7 +1,7 @@
 """Searches a page at a time, within a budget of tokens.
 
-A page asks for as many hits as were shown before and its own together, and leaves out those that were shown: so no hit
-comes twice and none is passed over, whatever the depth of a search does to the order further down.
+Each page searches for the hits of all pages so far and its own, and leaves out those already shown. So no hit comes
+twice and none is skipped, even where a deeper search changes the order.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cur
 from kb.operations.search.search import search
 from kb.store import queries
 
-# A question that was not answered by so many passages wants other words.
+# Beyond so many passages, other words find more than another page.
 MOST_SHOWN = 300
 
 _ID_CHARS = 10
-# What number, score and line ends of a hit take beside its words.
+# Tokens of the number, score and line ends of a hit.
 _HIT_TOKENS = 24
 
 
@@ -66,7 +66,7 @@ def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) 
 
 
 def _mark(query: SearchQuery) -> int:
-    """What tells one question with its filters from another; how many hits are asked for may change."""
+    """A checksum of a question with its filters; the number of hits may change."""
     return crc32(json.dumps([query.text, query.mode, list(query.filters)], ensure_ascii=False).encode())
 
 

@@ -1,4 +1,4 @@
-"""Traces a search: what each stage took and how many things it was of. The statements tell their own times."""
+"""Traces a search: the time and the number of items of each stage, by the profile of its statements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _STAGES = (
 def traced(
     config: Config, search: Callable[[Base], T], result_of: Callable[[T], SearchResult]
 ) -> tuple[T, SearchTrace]:
-    """What `search` gives of the knowledge base, opened for it, and the trace of all that."""
+    """The result of `search` over a newly opened knowledge base, and the trace of both."""
     began = time.perf_counter()
     with profiled_statements() as statements, closing(Base(config)) as closed, closed.reading() as base:
         opened = time.perf_counter()
