@@ -168,7 +168,6 @@ class DoctorScreen(AskingScreen):
         self._rows.focus()
 
 
-_TOLERANCE = 0.01  # as that of kb eval compare
 _MOVED_SHOWN = 50
 _VERDICTS = {
     "better": "better",
@@ -230,7 +229,7 @@ class RunsScreen(AskingScreen):
             self._changed.update("choose another run to compare with this one")
         else:
             after = run.run_id
-            self.ask(lambda: compare_runs(self._session, before, after, tolerance=_TOLERANCE), self._compare)
+            self.ask(lambda: compare_runs(self._session, before, after), self._compare)
 
     def _show(self, runs: list[EvalRun]) -> None:
         self._runs = runs

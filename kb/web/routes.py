@@ -66,7 +66,6 @@ _DOCUMENTS_LISTED = 5_000
 _FOLDER_PAGE = 500
 # Earlier answers in the list; more than anybody looks through.
 _ANSWERS_LISTED = 500
-_TOLERANCE = 0.01  # as that of kb eval compare
 _MOST_MOVED = 2_000
 _ONE = ("mode", *(each.name for each in OPTIONS if not each.many))
 _MANY = tuple(each.name for each in OPTIONS if each.many)
@@ -102,7 +101,7 @@ def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: 
 
     def comparison(request: Request) -> ExplainedComparison:
         before, after = request.query_params.get("before"), request.query_params.get("after")
-        found = compare_runs(session, before, after, tolerance=_TOLERANCE)
+        found = compare_runs(session, before, after)
         return ExplainedComparison(found, verdict_reason(found), found.moved[:_MOST_MOVED])
 
     wire_objects: Mapping[str, Callable[[Request], object]] = {

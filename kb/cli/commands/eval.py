@@ -29,7 +29,7 @@ from kb.operations.evaluate.golden_sets import (
     suite_file,
 )
 from kb.operations.evaluate.impact import impact, impact_now
-from kb.operations.evaluate.runs import RunRequest, compare_runs, forget_runs, list_runs, write_report
+from kb.operations.evaluate.runs import TOLERANCE, RunRequest, compare_runs, forget_runs, list_runs, write_report
 from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
 
@@ -247,7 +247,9 @@ Examples:
 )
 @click.argument("before", metavar="[BEFORE", required=False)
 @click.argument("after", metavar="AFTER]", required=False)
-@click.option("--tolerance", type=Number(0, 1), default=0.01, help="How far a metric may fall [default: 0.01].")
+@click.option(
+    "--tolerance", type=Number(0, 1), default=TOLERANCE, help=f"How far a metric may fall [default: {TOLERANCE}]."
+)
 @click.option("--moved", type=WholeNumber(0), default=5, help="Number of moved questions to show [5].")
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @json_option("Print eval_comparison.v1.")

@@ -143,7 +143,11 @@ def _versions(base: Base, ranking: str) -> dict[str, object]:
     }
 
 
-def compare_runs(base: Base, before: str | None, after: str | None, *, tolerance: float) -> Comparison:
+TOLERANCE = 0.01
+"""How far a metric may fall before the newer run counts as worse."""
+
+
+def compare_runs(base: Base, before: str | None, after: str | None, *, tolerance: float = TOLERANCE) -> Comparison:
     """The comparison of two runs by their names or ids; of the newest two of one golden set where none is named.
 
     Raises: NotFound.
