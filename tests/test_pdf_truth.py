@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from conftest import run_kb
 from ingest_fixtures import Workspace
 from media_fixtures import needs_tesseract
 
@@ -16,7 +17,6 @@ pytest.importorskip("pymupdf")
 from kb.domain.citations import PageCitation
 from kb.domain.filters import SearchFilters
 from kb.domain.search import Passage, SearchQuery
-from kb.operations.answers.verify import locate
 from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
 
@@ -73,9 +73,8 @@ def test_the_page_of_the_hit_is_right(library: Workspace) -> None:
 
 def test_the_cited_page_holds_the_fact(library: Workspace) -> None:
     for truth in TEXT_TRUTHS[::7]:
-        with open_base(library.config) as session:
-            place = locate(session, PageCitation(truth.file, truth.page))
-        flat = " ".join(place.text.split())
+        fetched = run_kb("--config", str(library.config_path), "fetch", f"{truth.file}#page={truth.page}", "--json")
+        flat = " ".join(fetched.json["places"][0]["text"].split())
         assert truth.answer in flat
         if not truth.file.startswith("tables"):
             assert truth.text in flat
