@@ -44,9 +44,8 @@ def git(folder: Path, *words: str) -> None:
 
 def test_a_branch_is_read_with_its_commit(tmp_path: Path) -> None:
     top = repository(tmp_path / "tool")
-    found = read_repository(str(top))
-    assert (found.repository.name, found.repository.branch, found.repository.commit) == ("tool", "main", ONE)
-    assert found.fault is None
+    found, fault = read_repository(str(top))
+    assert (found.name, found.branch, found.commit, fault) == ("tool", "main", ONE, None)
     assert (top_of(str(top / "src")), commit_at(str(top))) == (str(top), ONE)
 
 
@@ -54,20 +53,20 @@ def test_a_branch_may_be_packed(tmp_path: Path) -> None:
     packed = f"# pack-refs with: peeled\n{TWO} refs/heads/main\n^{ONE}\n"
     top = repository(tmp_path / "tool", **{"packed-refs": packed})
     (top / ".git/refs/heads/main").unlink()
-    assert read_repository(str(top)).repository.commit == TWO
+    assert read_repository(str(top))[0].commit == TWO
 
 
 def test_no_branch_and_no_commit_are_told_apart(tmp_path: Path) -> None:
     detached = put(tmp_path / "a", {".git/HEAD": f"{TWO}\n"})
-    assert read_repository(str(detached)).repository[2:4] == (None, TWO)
+    assert read_repository(str(detached))[0][2:4] == (None, TWO)
     empty = put(tmp_path / "b", {".git/HEAD": "ref: refs/heads/new\n"})
-    found = read_repository(str(empty))
-    assert (found.repository[2:4], found.fault) == (("new", None), None)
+    found, fault = read_repository(str(empty))
+    assert (found[2:4], fault) == (("new", None), None)
 
 
 def test_the_name_is_that_of_its_origin(tmp_path: Path) -> None:
     config = '[core]\n\tbare = false\n[remote "origin"]\n\turl = git@example.com:people/rocket.git\n\tfetch = x\n'
-    assert read_repository(str(repository(tmp_path / "copy-2", config=config))).repository.name == "rocket"
+    assert read_repository(str(repository(tmp_path / "copy-2", config=config)))[0].name == "rocket"
 
 
 def test_a_worktree_has_its_own_head_and_the_branches_of_its_repository(tmp_path: Path) -> None:
@@ -81,7 +80,7 @@ def test_a_worktree_has_its_own_head_and_the_branches_of_its_repository(tmp_path
         },
     )
     side = put(tmp_path / "side", {".git": f"gitdir: {main}/.git/worktrees/side\n"})
-    assert read_repository(str(side)).repository[1:4] == ("main", "side/line", TWO)
+    assert read_repository(str(side))[0][1:4] == ("main", "side/line", TWO)
 
 
 def test_a_submodule_is_a_repository_of_its_own(tmp_path: Path) -> None:
@@ -89,7 +88,7 @@ def test_a_submodule_is_a_repository_of_its_own(tmp_path: Path) -> None:
     put(outer / ".git/modules/inner", {"HEAD": f"{TWO}\n"})
     inner = put(outer / "lib/inner", {".git": "gitdir: ../../.git/modules/inner\n"})
     assert top_of(str(inner)) == str(inner)
-    assert read_repository(str(inner)).repository[1:4] == ("inner", None, TWO)
+    assert read_repository(str(inner))[0][1:4] == ("inner", None, TWO)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +191,6 @@ def test_real_worktrees_submodules_and_packed_branches_are_read(tmp_path: Path) 
     git(top, "worktree", "add", "-qb", "side", str(tmp_path / "side"))
     git(top, "pack-refs", "--all")
     for folder, branch in ((top, "main"), (top / "lib/inner", "main"), (tmp_path / "side", "side")):
-        found = read_repository(str(folder))
+        found, fault = read_repository(str(folder))
         commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=folder, text=True).strip()
-        assert (found.repository.branch, found.repository.commit, found.fault) == (branch, commit, None)
+        assert (found.branch, found.commit, fault) == (branch, commit, None)

@@ -399,6 +399,23 @@ def test_ten_steps_lower_the_loss(tiny_training: list[str]) -> None:
 
 
 @needs_torch
+def test_worker_processes_change_nothing_and_dropout_is_for_steps_alone(tiny_training: list[str]) -> None:
+    assert trained(tiny_training) == 0
+    inline = Path("update.npz").read_bytes()
+    assert trained([*tiny_training, "--workers", "2"]) == 0
+    assert Path("update.npz").read_bytes() == inline
+    assert trained([*tiny_training, "--dropout", ".3"]) == 0
+    assert Path("update.npz").read_bytes() != inline
+    torch, base = importlib.import_module("torch"), importlib.import_module("training.base")
+    opened = base.open_base(Path("weights.bin"), Path("cache"), print)
+    encoder = importlib.import_module("training.encoder").Encoder(opened.weights, 4, torch.float32, 0.3)
+    with encoder.at_rest():
+        once, again = (encoder([opened.passage_ids("bad cab")])[0] for _ in range(2))
+    assert torch.equal(once, again)
+    assert not torch.equal(once, encoder([opened.passage_ids("bad cab")])[0])
+
+
+@needs_torch
 def test_the_model_that_the_update_gives_ranks(tiny_training: list[str]) -> None:
     assert trained([*tiny_training, "--steps", "60"]) == 0
     Path("model").mkdir()

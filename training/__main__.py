@@ -11,8 +11,11 @@ import json
 import signal
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ from training.batches import Batches, Recipe
 from training.encoder import Encoder
 from training.held_out import held_out_figures, lines_of, record_of
 from training.neighbours import neighbours
+from training.objective import Mapped
 from training.questions import BadData, CheckoutMissing, Source, check_apart, read_source, source_files
 from training.run import PRECISIONS, Checkpoint, Course, Plan, Stopped, seconds_by_precision, train, within_reach
 from training.update_file import Floats, rank_of, read_update, write_update
@@ -86,7 +90,7 @@ def _run(asked: argparse.Namespace) -> None:
     saved = checkpoint.saved()
     precision = saved["precision"] if saved else asked.precision or _faster(base, rank, sources, device, console)
     torch.manual_seed(asked.seed)
-    encoder = Encoder(base.weights, rank, PRECISIONS[precision]).to(device)
+    encoder = Encoder(base.weights, rank, PRECISIONS[precision], asked.dropout).to(device)
     if begun_with is not None:
         _begin_with(encoder, begun_with, asked.begin_with)
     course = Course()
@@ -104,7 +108,9 @@ def _run(asked: argparse.Namespace) -> None:
             f" ({batches.steps_of_an_epoch} an epoch), {precision} on {device.type}"
         )
         look = asked.look or batches.steps_of_an_epoch
-        course = _train(encoder, base, batches, Plan(steps, asked.rate), checkpoint, list(held_out.values()), look)
+        with _mapping(asked.workers) as mapped:
+            plan = Plan(steps, asked.rate)
+            course = _train(encoder, base, batches, plan, checkpoint, list(held_out.values()), look, mapped)
     if asked.share != 1:
         encoder.average_with_base(base.weights, asked.share)
     if held_out:
@@ -137,6 +143,7 @@ def _train(
     checkpoint: Checkpoint,
     held_out: list[Source],
     look: int,
+    mapped: Mapped,
 ) -> Course:
     console = Console(stderr=True, markup=False, highlight=False)
     with _bar(console) as bar, _stop_asked() as stop:
@@ -153,7 +160,17 @@ def _train(
                 course.figures.append(_figures(encoder, base, held_out, course.step))
                 bar.console.print("\n".join([f"after step {course.step}", *lines_of(course.figures[-1])]))
 
-        return train(encoder, base, batches, plan, checkpoint, told=told, stops=lambda: bool(stop))
+        return train(encoder, base, batches, plan, checkpoint, told=told, stops=lambda: bool(stop), mapped=mapped)
+
+
+@contextmanager
+def _mapping(workers: int) -> Iterator[Mapped]:
+    """`map`, over as many processes as there are workers, if more than one."""
+    if workers < 2:
+        yield map
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        yield partial(pool.map, chunksize=8)
 
 
 def _loss_line(course: Course, steps: int) -> str:
@@ -181,7 +198,19 @@ def _identity(
     asked: argparse.Namespace, training: Mapping[Path, Source], held_out: Mapping[Path, Source], base: Base, rank: int
 ) -> dict[str, Any]:
     """What makes a training the one it is, as the checkpoint and the record hold it; no path of a machine."""
-    settings = ("seed", "epochs", "steps", "rate", "passages", "cut", "fraction", "share", "precision", "look")
+    settings = (
+        "seed",
+        "epochs",
+        "steps",
+        "rate",
+        "passages",
+        "cut",
+        "fraction",
+        "share",
+        "precision",
+        "look",
+        "dropout",
+    )
     return {
         "base": {"sha256": base.sha256},
         "begun_with": None if asked.begin_with is None else {"sha256": sha256_of(asked.begin_with)},
@@ -310,7 +339,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="N",
         help="of the update's matrices (%(default)s)",
     )
-    add("--passages", type=int, choices=range(4, 513), default=34, metavar="N", help="of a step (%(default)s)")
+    add("--passages", type=int, choices=range(4, 1025), default=34, metavar="N", help="of a step (%(default)s)")
     add("--cut", type=_count, default=6, metavar="N", help="so many of them again without an answer (%(default)s)")
     add("--fraction", type=_share, default=1.0, metavar="F", help="use the first part of each file alone (%(default)s)")
     add(
@@ -320,12 +349,14 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="F",
         help="write the average of so much of what was learned with the base (%(default)s)",
     )
+    add("--dropout", type=_portion, default=0.0, metavar="F", help="of each layer's outputs, in training (%(default)s)")
     add("--look", type=_count, default=0, metavar="N", help="held-out figures each N steps (an epoch)")
     add("--seed", type=int, default=1, metavar="N", help="of the first matrices and the order (%(default)s)")
     add = parser.add_argument_group("machine").add_argument
     add("--device", choices=("cpu", "cuda"), help="(cuda where there is one)")
     add("--precision", choices=sorted(PRECISIONS), help="(the one that is faster here, measured at the start)")
     add("--threads", type=int, metavar="N", help="(as many as PyTorch takes)")
+    add("--workers", type=_count, default=1, metavar="N", help="processes that cluster tokens; a GPU waits for them")
     asked = parser.parse_args(arguments)
     asked.out = asked.out or asked.cache / "encoder_update.npz"
     return asked
@@ -335,6 +366,13 @@ def _positive(text: str) -> float:
     value = float(text)
     if not value > 0:
         raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return value
+
+
+def _portion(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not from 0 to below 1")
     return value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from kb.assemble.catalogue import CATALOG
@@ -31,25 +32,26 @@ class Base:
     longest_passage: int
 
 
-def open_base(weight_file: Path | None, cache: Path, progress: Progress) -> Base:
-    """The base at `weight_file`, or the one that is kept in `cache`, fetched at first.
+def open_base(weight_file: Path | None, cache_dir: Path, progress: Progress) -> Base:
+    """The base at `weight_file`, or the one that is kept in `cache_dir`, fetched at first.
 
     Raises: ModelError when it cannot be fetched, ModelCorrupt when it is not what is pinned.
     """
-    cache.mkdir(parents=True, exist_ok=True)
-    path = weight_file or _fetched(cache, progress)
+    cache_dir.mkdir(parents=True, exist_ok=True)
+    path = weight_file or _fetched(cache_dir, progress)
     weights = read_weights(path)
     sha256 = sha256_of(path)
-    pieces = cache / sha256[:16]
+    pieces = cache_dir / sha256[:16]
     if not (pieces / VOCABULARY_FILE).is_file():
-        partial = cache / f"{sha256[:16]}.partial"
+        partial = cache_dir / f"{sha256[:16]}.partial"
         partial.mkdir(exist_ok=True)
         write_pieces(weights.vocabulary, partial)
         partial.rename(pieces)
     words = WordTokens(open_vocabulary(pieces / VOCABULARY_FILE))
 
     def ids(prefix: str, longest: int) -> Callable[[str], list[int]]:
-        return lambda text: words.token_ids(encoder_text(f"{prefix}: {text}"))[:longest]
+        # A text is asked for once an epoch.
+        return cache(lambda text: words.token_ids(encoder_text(f"{prefix}: {text}"))[:longest])
 
     longest = min(LONGEST_PASSAGE, weights.sizes.positions - 2)
     return Base(weights, sha256, ids("query", min(LONGEST_QUESTION, longest)), ids("passage", longest), longest)

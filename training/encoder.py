@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ NORMS = ("aln", "oln")
 _FIRST, _LAST, _PADDING = 0, 2, 1
 _UNSEEN = -1e4
 # Texts of about the same length go through together; as many as fill this many places.
-_BATCH_PLACES = 6_000
+_BATCH_PLACES = {"cpu": 6_000, "cuda": 60_000}
 
 
 class UpdatedLinear(nn.Module):
@@ -45,9 +46,10 @@ class UpdatedLinear(nn.Module):
 class Layer(nn.Module):
     """One block of the encoder: attention, then the feed-forward part, each normalised after its sum."""
 
-    def __init__(self, weights: E5Weights, number: int, rank: int, precision: torch.dtype) -> None:
+    def __init__(self, weights: E5Weights, number: int, rank: int, precision: torch.dtype, dropout: float) -> None:
         super().__init__()
         sizes = weights.sizes
+        self.dropout = dropout
         self.heads, self.epsilon = sizes.heads, sizes.epsilon
         shapes = {
             "fi": (sizes.feed_forward, sizes.hidden),
@@ -71,13 +73,14 @@ class Layer(nn.Module):
         def headed(part: nn.Module) -> Tensor:
             return part(flat).view(texts, places, self.heads, -1).transpose(1, 2)
 
-        queries = headed(self.q) * (hidden // self.heads) ** -0.5
-        nearness = queries @ headed(self.k).transpose(-1, -2)
-        if unseen is not None:
-            nearness = nearness + unseen
-        context = (nearness.softmax(-1) @ headed(self.v)).transpose(1, 2).reshape(-1, hidden)
-        attended = self._normed(flat + self.ao(context), "aln")
-        return self._normed(attended + self.fo(functional.gelu(self.fi(attended))), "oln").view(texts, places, hidden)
+        seen = functional.scaled_dot_product_attention(headed(self.q), headed(self.k), headed(self.v), unseen)
+        context = seen.transpose(1, 2).reshape(-1, hidden)
+        attended = self._normed(flat + self._dropped(self.ao(context)), "aln")
+        fed = self._dropped(self.fo(functional.gelu(self.fi(attended))))
+        return self._normed(attended + fed, "oln").view(texts, places, hidden)
+
+    def _dropped(self, states: Tensor) -> Tensor:
+        return functional.dropout(states, self.dropout, self.training and self.dropout > 0)
 
     def _normed(self, sums: Tensor, norm: str) -> Tensor:
         weight, bias = getattr(self, f"{norm}_w").to(sums.dtype), getattr(self, f"{norm}_b").to(sums.dtype)
@@ -87,7 +90,8 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """Token ids → the states of all tokens, by the base weights and the update that is learned."""
 
-    def __init__(self, weights: E5Weights, rank: int, precision: torch.dtype) -> None:
+    def __init__(self, weights: E5Weights, rank: int, precision: torch.dtype, dropout: float = 0.0) -> None:
+        """`dropout` is the share of each sublayer's output that a step leaves out (Srivastava et al. 2014)."""
         super().__init__()
         sizes = weights.sizes
         self.precision = precision
@@ -98,7 +102,7 @@ class Encoder(nn.Module):
         self.register_buffer("positions", torch.from_numpy(positions.copy()))
         self.register_buffer("norm_w", torch.from_numpy(weights.vector("emb.ln.w", sizes.hidden).copy()))
         self.register_buffer("norm_b", torch.from_numpy(weights.vector("emb.ln.b", sizes.hidden).copy()))
-        self.layers = nn.ModuleList(Layer(weights, number, rank, precision) for number in range(sizes.layers))
+        self.layers = nn.ModuleList(Layer(weights, number, rank, precision, dropout) for number in range(sizes.layers))
         self.epsilon = sizes.epsilon
 
     def learned(self) -> Iterator[tuple[str, nn.Parameter]]:
@@ -134,11 +138,21 @@ class Encoder(nn.Module):
                     base = torch.from_numpy(weights.vector(name, *parameter.shape).copy()).to(parameter.device)
                     parameter.mul_(share).add_(base * (1 - share))
 
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Without dropout and gradients."""
+        self.eval()
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            self.train()
+
     def forward(self, texts: Sequence[Sequence[int]]) -> list[Tensor]:
         """float32[tokens, hidden] of each text's ids (without marks), marks included, in the order given."""
         device = self.words.device
         states: list[Tensor] = [torch.empty(0)] * len(texts)
-        for batch in _batches(texts):
+        for batch in _batches(texts, _BATCH_PLACES[device.type]):
             longest = max(len(texts[index]) for index in batch) + 2
             ids = np.full((len(batch), longest), _PADDING, np.int64)
             seen = np.zeros((len(batch), longest), np.float32)
@@ -159,11 +173,11 @@ class Encoder(nn.Module):
         return states
 
 
-def _batches(texts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """The numbers of the texts, the shortest first, in batches of at most `_BATCH_PLACES` places."""
+def _batches(texts: Sequence[Sequence[int]], places: int) -> Iterator[list[int]]:
+    """The numbers of the texts, the shortest first, in batches of at most so many places."""
     batch: list[int] = []
     for index in sorted(range(len(texts)), key=lambda index: len(texts[index])):
-        if batch and (len(batch) + 1) * (len(texts[index]) + 2) > _BATCH_PLACES:
+        if batch and (len(batch) + 1) * (len(texts[index]) + 2) > places:
             yield batch
             batch = []
         batch.append(index)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from training.base import Base
 from training.encoder import Encoder
-from training.objective import kept_rows, late_scores, pooled
+from training.objective import Mapped, kept_rows, late_scores, pooled
 from training.questions import Question, Source
 
 _QUESTIONS_TOGETHER = 64
@@ -29,7 +29,9 @@ class Figures:
     by_tokens: tuple[float, ...]
 
 
-def held_out_figures(encoder: Encoder, base: Base, sources: Sequence[Source]) -> tuple[list[Figures], float | None]:
+def held_out_figures(
+    encoder: Encoder, base: Base, sources: Sequence[Source], mapped: Mapped = map
+) -> tuple[list[Figures], float | None]:
     """Figures over the passages of all `sources` together: of all questions, of each kind, of each language they are
     asked in; and the share of questions of twins whose passage comes before the twin by tokens, None without twins."""
     texts: list[str] = []
@@ -44,12 +46,12 @@ def held_out_figures(encoder: Encoder, base: Base, sources: Sequence[Source]) ->
                 twins.append((len(questions), first + question.twin))
             questions.append(question)
             right.append([first + question.passage, *(first + other for other in question.others)])
-    with torch.inference_mode():
+    with encoder.at_rest():
         passages = encoder([base.passage_ids(text) for text in texts])
         asked = encoder([base.question_ids(question.text) for question in questions])
         vectors = [torch.nn.functional.normalize(pooled(states), dim=-1) for states in (asked, passages)]
         near = (vectors[0] @ vectors[1].T).cpu()
-        rows = [kept_rows(states) for states in passages]
+        rows = kept_rows(passages, mapped)
         late = torch.cat(
             [
                 torch.cat(

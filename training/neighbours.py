@@ -29,7 +29,7 @@ def neighbours(encoder: Encoder, base: Base, source: Source) -> list[list[int]]:
     """
     if source.pairs:
         return []
-    with torch.inference_mode():
+    with encoder.at_rest():
         asked = _vectors(encoder, [base.question_ids(question.text) for question in source.questions])
         held = _vectors(encoder, [base.passage_ids(each.encoded_text())[:_TOKENS] for each in source.passages])
         cosines = asked @ held.T

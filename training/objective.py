@@ -7,7 +7,10 @@ the best cosine among the passage's.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, TypeAlias
 
 import torch
 import torch.nn.functional as functional
@@ -27,6 +30,9 @@ _NEVER = -1e4
 # Questions whose tokens are compared at once.
 _TOGETHER = 16
 
+# `map`, or that of a pool of processes.
+Mapped: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -39,10 +45,12 @@ class Loss:
     right_by_tokens: float
 
 
-def step_loss(questions: list[Tensor], passages: list[Tensor], batch: Batch, precision: torch.dtype) -> Loss:
+def step_loss(
+    questions: list[Tensor], passages: list[Tensor], batch: Batch, precision: torch.dtype, mapped: Mapped = map
+) -> Loss:
     """Of token states float32[tokens, hidden] each: of the batch's questions and of its passages.
 
-    `precision` is that of the tokens' products.
+    `precision` is that of the tokens' products; `mapped` clusters the tokens of each passage.
     """
     barred = torch.zeros(len(questions), len(passages), dtype=torch.bool, device=questions[0].device)
     for passage, question in batch.only_for.items():
@@ -58,7 +66,7 @@ def step_loss(questions: list[Tensor], passages: list[Tensor], batch: Batch, pre
         return (ends[0] @ ends[1].T / _VECTOR_TEMPERATURE).masked_fill(barred, _NEVER)
 
     vector_scores = cosines(None)
-    rows = [kept_rows(states) for states in passages]
+    rows = kept_rows(passages, mapped)
     token_scores = (late_scores(questions, rows, precision) / _TOKEN_TEMPERATURE).masked_fill(barred, _NEVER)
     by_vector = functional.cross_entropy(vector_scores, right)
     by_short = functional.cross_entropy(cosines(SHORT_COMPONENTS), right)
@@ -83,15 +91,20 @@ def asking(states: Tensor) -> Tensor:
     return own if len(own) else states
 
 
-def kept_rows(states: Tensor) -> Tensor:
-    """The states of a passage's tokens as kb keeps them, but for the four bits: [max(1, tokens // 8), hidden], L2 = 1.
+def kept_rows(passages: Sequence[Tensor], mapped: Mapped = map) -> list[Tensor]:
+    """The states of passages' tokens as kb keeps them, but for the four bits: [max(1, tokens // 8), hidden], L2 = 1.
 
     Which tokens share a row is not learned; the rows are.
     """
-    unit = functional.normalize(states, dim=-1)
-    labels = torch.from_numpy(row_labels(unit.detach().cpu().numpy())).to(unit.device)
-    sums = torch.zeros(int(labels.max()) + 1, unit.shape[1], device=unit.device, dtype=unit.dtype)
-    return functional.normalize(sums.index_add(0, labels, unit), dim=-1)
+    units = [functional.normalize(states, dim=-1) for states in passages]
+    whole = torch.cat([unit.detach() for unit in units]).cpu().numpy()
+    ends = list(accumulate(map(len, units)))
+    stretches = (whole[end - len(unit) : end] for unit, end in zip(units, ends, strict=True))
+    kept = []
+    for unit, labels in zip(units, mapped(row_labels, stretches), strict=True):
+        rows = torch.zeros(int(labels.max()) + 1, unit.shape[1], device=unit.device, dtype=unit.dtype)
+        kept.append(functional.normalize(rows.index_add(0, torch.from_numpy(labels).to(unit.device), unit), dim=-1))
+    return kept
 
 
 def late_scores(questions: list[Tensor], passages: list[Tensor], precision: torch.dtype = torch.float32) -> Tensor:
@@ -112,4 +125,6 @@ def late_scores(questions: list[Tensor], passages: list[Tensor], precision: torc
             for at in range(0, len(asked), _TOGETHER)
         ]
     )
-    return torch.stack([each.mean(0) for each in best.split([len(each) for each in asked])])
+    counts = torch.tensor([len(each) for each in asked], device=best.device)
+    owners = torch.arange(len(asked), device=best.device).repeat_interleave(counts)
+    return torch.zeros(len(asked), len(passages), device=best.device).index_add(0, owners, best) / counts[:, None]

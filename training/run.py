@@ -18,7 +18,7 @@ from kb.assemble.e5_weights import E5Weights
 from training.base import Base
 from training.batches import Batch, Batches
 from training.encoder import Encoder
-from training.objective import step_loss
+from training.objective import Mapped, step_loss
 from training.questions import BadData, Source
 
 PRECISIONS: Mapping[str, torch.dtype] = {"bfloat16": torch.bfloat16, "float32": torch.float32}
@@ -107,8 +107,11 @@ def train(
     *,
     told: Callable[[Course], None],
     stops: Callable[[], bool],
+    mapped: Mapped = map,
 ) -> Course:
     """Train for all steps of the plan, from the checkpoint where there is one; `told` is called after each step.
+
+    `mapped` clusters the tokens of a step's passages.
 
     Raises: Stopped after the step in which `stops` came to be true; FloatingPointError where the loss is no number.
     """
@@ -120,7 +123,7 @@ def train(
         began = time.monotonic()
         for group in optimizer.param_groups:
             group["lr"] = plan.rate_at(course.step)
-        course.recent.append(_step(encoder, base, batch, optimizer))
+        course.recent.append(_step(encoder, base, batch, optimizer, mapped))
         course.step += 1
         course.seconds += time.monotonic() - began
         if len(course.recent) == TOLD_STEPS or course.step == plan.steps:
@@ -138,12 +141,14 @@ def train(
     return course
 
 
-def _step(encoder: Encoder, base: Base, batch: Batch, optimizer: torch.optim.Optimizer) -> dict[str, float]:
+def _step(
+    encoder: Encoder, base: Base, batch: Batch, optimizer: torch.optim.Optimizer, mapped: Mapped
+) -> dict[str, float]:
     """One step's losses and the shares of questions whose passage came first."""
     ids = [base.question_ids(text) for text in batch.questions] + [base.passage_ids(text) for text in batch.passages]
     states = encoder(ids)
     asking = len(batch.questions)
-    loss = step_loss(states[:asking], states[asking:], batch, encoder.precision)
+    loss = step_loss(states[:asking], states[asking:], batch, encoder.precision, mapped)
     if not math.isfinite(loss.total.item()):
         raise FloatingPointError("the loss is no number any more: try a lower --rate")
     optimizer.zero_grad()

@@ -113,7 +113,7 @@ def is_whole(entry: InstallableModel, model_dir: Path) -> bool:
 
 
 def is_outdated(entry: InstallableModel, model_dir: Path) -> bool:
-    """Whether an earlier kb assembled the installed model into other files than this one would.
+    """Whether an earlier kb assembled the installed model into other files than this kb does.
 
     Raises: ModelMissing, ModelCorrupt.
     """

@@ -114,7 +114,7 @@ def manifest_bytes(model_dir: Path, name: str) -> bytes | None:
 
 
 def list_models(model_dir: Path) -> tuple[str, ...]:
-    """The names of the models installed in `model_dir`, in order, whether or not they are whole."""
+    """The names of the models installed in `model_dir`, in order, including damaged ones."""
     return tuple(sorted(path.parent.name for path in model_dir.glob(f"*/{MANIFEST_FILE}")))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -32,13 +32,6 @@ _OTHER_FILE = "use another GGUF file"
 _PLACE = re.compile("\ue000(\\d+)\ue001")
 
 
-class Part(NamedTuple):
-    """A part of a prompt: of the template, or the text of a message."""
-
-    text: str
-    is_message: bool
-
-
 class ChatTemplate:
     """A template, and the texts of the tokens that begin and end a model's input."""
 
@@ -56,14 +49,17 @@ class ChatTemplate:
             "raise_exception": _refuse,
         }
 
-    def parts(self, messages: Sequence[Message]) -> Iterator[Part]:
-        """The prompt of a conversation. Raises: ModelCorrupt for a template that cannot be used."""
+    def parts(self, messages: Sequence[Message]) -> Iterator[tuple[str, bool]]:
+        """The parts of a prompt, texts of the template and of messages; True for those of the template.
+
+        Raises: ModelCorrupt for a template that cannot be used.
+        """
         rendered, contents = self._rendered(messages)
         for index, part in enumerate(_PLACE.split(rendered)):
             if index % 2:
-                yield Part(contents[int(part)], True)
+                yield contents[int(part)], False
             elif part:
-                yield Part(part, False)
+                yield part, True
 
     def _rendered(self, messages: Sequence[Message]) -> tuple[str, list[str]]:
         """The rendered template with placeholders, and the text of each."""

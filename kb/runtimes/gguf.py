@@ -59,8 +59,8 @@ class GgufRuntime(Protocol):
         The template's marks count as marks, those inside messages as text: no document can end its turn.
         """
         prompt: list[int] = []
-        for part in self._template.parts(messages):
-            prompt += self.tokens(part.text, marks=not part.is_message)
+        for text, is_template in self._template.parts(messages):
+            prompt += self.tokens(text, marks=is_template)
         return prompt if prompt[:1] == self._first else [*self._first, *prompt]
 
     def pieces(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from typing import NamedTuple
 
 from kb.domain.symbols import Repository
 from kb.scan.read import shown
@@ -18,13 +17,6 @@ _REF = re.compile(r"refs/[^\0\s~^:?*\[\\]+\Z")
 _REMOTE_URL = re.compile(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)\s*$', re.MULTILINE | re.DOTALL)
 _MOST_BYTES = 20_000_000
 _HEADS = "refs/heads/"
-
-
-class FoundRepository(NamedTuple):
-    """A repository, and the fault in its data, if any."""
-
-    repository: Repository
-    fault: str | None = None
 
 
 def top_of(folder: str) -> str | None:
@@ -37,8 +29,8 @@ def top_of(folder: str) -> str | None:
     return folder
 
 
-def read_repository(top: str) -> FoundRepository:
-    """The repository whose checkout is the folder `top`."""
+def read_repository(top: str) -> tuple[Repository, str | None]:
+    """The repository whose checkout is the folder `top`, and the fault in its data, if any."""
     name = os.path.basename(top) or top
     try:
         git_dir, common = _folders(top)
@@ -46,8 +38,8 @@ def read_repository(top: str) -> FoundRepository:
         branch, commit = _head(git_dir, common)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return FoundRepository(Repository(shown(top), shown(name), None, None), shown(str(reason)))
-    return FoundRepository(Repository(shown(top), shown(name), branch, commit))
+        return Repository(shown(top), shown(name), None, None), shown(str(reason))
+    return Repository(shown(top), shown(name), branch, commit), None
 
 
 def commit_at(top: str) -> str | None:

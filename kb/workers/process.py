@@ -31,7 +31,7 @@ _LOCK = "lock"
 _UNLOCKED_AGE_S = 3600
 
 Spent = dict[int, tuple[int, float]]
-"""Of each process: its parent, and the processor seconds of the process and of its ended children."""
+"""By process id: the parent, and the processor seconds of the process and of its ended children."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Spawned:
         os.close(self.life)
 
     def ending(self) -> str:
-        """How it ended, in words; waits until it has."""
+        """Waits for the process to end; returns how it ended, in words."""
         code = self.process.wait()
         if code >= 0:
             return f"ended with code {code}"
@@ -155,12 +155,12 @@ def tree_cpu_s(pid: int) -> float:
 
 
 def spent_by_process() -> Spent:
-    """Of each process that runs."""
+    """The processor time of every running process."""
     return _spent_by_proc() if sys.platform == "linux" else spent_by_ps()
 
 
 def _spent_by_proc() -> Spent:
-    """As Linux reports it (proc_pid_stat(5))."""
+    """The same from /proc (proc_pid_stat(5))."""
     ticks = os.sysconf("SC_CLK_TCK")
     spent: Spent = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):
@@ -171,7 +171,7 @@ def _spent_by_proc() -> Spent:
 
 
 def spent_by_ps() -> Spent:
-    """As `ps` reports it, without children that have ended: a tree may take a little more."""
+    """The same from `ps`, which leaves out ended children: a tree may have used a little more."""
     listed = subprocess.run(["ps", "-Ao", "pid=,ppid=,time="], capture_output=True, text=True, check=True).stdout
     return {int(pid): (int(parent), _seconds(time)) for pid, parent, time in map(str.split, listed.splitlines())}
 

@@ -79,7 +79,7 @@ def check_reranker(config: Config) -> Iterator[Check]:
 
 
 def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
-    """Whether vectors are complete, equal in both stores, of uncut texts, and as well found by ANN as by a scan."""
+    """Checks that vectors are complete and equal in both stores, fit the window, and that the ANN index finds them."""
     held = mirrored(db)
     if config.models_embedding.provider == "none":
         detail = f"the vectors of {held.model_id} are kept and not used" if held else "none, as configured"

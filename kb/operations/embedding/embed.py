@@ -130,7 +130,7 @@ def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
 
 
 def _is_complete(run: _Run, embedder: LazyEmbedder) -> bool:
-    """Whether every chunk has tokens, and a vector of the current form in both stores, and every vector a chunk."""
+    """Whether both stores hold exactly one current vector for each chunk, with its tokens."""
     state, model = _progress(run, embedder), embedder.model
     return (
         state is not None

@@ -135,7 +135,7 @@ class Engines:
     def are_those_of(
         self, family: MediaFamily, parser_version: str, without: frozenset[DerivedName] = frozenset()
     ) -> bool:
-        """Whether a document with that parser version would be derived in the same way now, `without` some results.
+        """Whether today's engines derive the same parser version for a document, `without` some results.
 
         The results of an engine that is no longer installed stay current: it cannot derive them again.
         """

@@ -219,23 +219,23 @@ def _collect_garbage(run: IngestRun) -> None:
 
     A file that cannot be deleted does no harm; the next run tries again.
     """
-    assets = run.request.rules.assets
-    if assets is None:
+    request = run.request
+    if request.dry_run:
         return
     with run.report.stages.measure("copy"):
         for copy in queries.list_asset_copies(run.db):
             if not has_size(copy.storage_path, copy.byte_len):
-                restore_asset(copy.storage_path, copy.checksum, copy.source_uri, assets.directory)
+                restore_asset(copy.storage_path, copy.checksum, copy.source_uri, request.asset_dir)
         collected = queries.select_collected(run.db)
         if collected is not None and collected.is_collected:
             return
         referenced = {row.asset_id for row in queries.select_asset_ids(run.db)}
-        for path in unreferenced_assets(assets.directory, referenced):
+        for path in unreferenced_assets(request.asset_dir, referenced):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-        if assets.artifact_dir.exists():
+        if request.artifact_dir.exists():
             documents = {row.doc_id for row in queries.select_document_ids(run.db)}
-            remove_artifacts_of_others(assets.artifact_dir, documents)
+            remove_artifacts_of_others(request.artifact_dir, documents)
         queries.note_collected(run.db)
 
 
@@ -266,7 +266,7 @@ def _note_repositories(run: IngestRun) -> None:
             )
         for row in rows:
             top = tops[os.path.dirname(row.source_path)]
-            path = found[top].repository.path if top is not None else None
+            path = found[top][0].path if top is not None else None
             if path != row.repository_path:
                 queries.update_document_repository(run.db, doc_id=row.doc_id, repository_path=path)
         queries.delete_unused_repositories(run.db)

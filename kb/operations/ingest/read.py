@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from kb.chunk.chunkers import cut_document
@@ -54,22 +53,13 @@ class ChangedFile(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AssetPolicy:
-    """Where copies of the sources go, up to which size, and where derived results go."""
-
-    directory: Path
-    copy_threshold_bytes: int
-    artifact_dir: Path
-
-
-@dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """The size limit of files, how they are cut, and where copies of them go (nowhere in a dry run)."""
+    """The size limits of files, how they are cut, and whether they are stored: not in a dry run."""
 
     max_file_bytes: int
     max_markdown_bytes: int
     policy: ChunkPolicy
-    assets: AssetPolicy | None
+    is_stored: bool
 
 
 def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> Reading:
@@ -127,7 +117,7 @@ def with_words(
 ) -> ReadDocument:
     """A document with its indexed words, except in a dry run."""
     indexed = NO_WORDS
-    if rules.assets is not None:
+    if rules.is_stored:
         with stages.measure("words"):
             indexed = indexed_words(document, chunks, changed.family)
     changed_at = from_ns(changed.file.mtime_ns)

@@ -15,7 +15,7 @@ from kb.domain.kinds import KINDS, Kinds, MediaFamily, extension_of
 from kb.errors import UsageError
 from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 from kb.operations.ingest.engines import NO_PLUGINS, ExtractionPlan, IngestPlugins, PdfPasswords, ingest_plugins
-from kb.operations.ingest.read import AssetPolicy, ReadingRules
+from kb.operations.ingest.read import ReadingRules
 from kb.operations.opening.exposure import kept_from_models, no_path
 from kb.operations.opening.privacy import PrivatePlaces, private_places
 from kb.operations.opening.typed_path import as_on_disk, path_below
@@ -26,13 +26,19 @@ _MB = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """What to ingest and how; `scope` narrows it to one file or folder below `root`."""
+    """What to ingest and how; `scope` narrows it to one file or folder below `root`.
+
+    Copies of files go to `asset_dir`, up to `copy_threshold_bytes`, derived results to `artifact_dir`.
+    """
 
     sqlite: Path
     root: Path
     include: tuple[str, ...]
     exclude: tuple[str, ...]
     rules: ReadingRules
+    asset_dir: Path
+    artifact_dir: Path
+    copy_threshold_bytes: int
     extraction: ExtractionPlan
     places: PrivatePlaces
     plugins: IngestPlugins = NO_PLUGINS
@@ -70,7 +76,6 @@ def ingest_request(
         config.chunking.chunker_version,
         plugins.chunkers,
     )
-    assets = AssetPolicy(config.asset_dir, config.storage.copy_threshold_mb * _MB, config.artifact_dir)
     return IngestRequest(
         sqlite=config.sqlite,
         root=config.workspace_root,
@@ -80,8 +85,11 @@ def ingest_request(
             config.indexing.max_file_mb * _MB,
             config.indexing.max_markdown_mb * _MB,
             policy,
-            None if dry_run else assets,
+            is_stored=not dry_run,
         ),
+        asset_dir=config.asset_dir,
+        artifact_dir=config.artifact_dir,
+        copy_threshold_bytes=config.storage.copy_threshold_mb * _MB,
         extraction=extraction_plan(config, [each for each in wanted if each not in plugins.uncut]),
         places=private_places(config),
         plugins=plugins,

@@ -89,9 +89,9 @@ def _store_together(run: IngestRun, batch: ReadBatch) -> list[tuple[SourceFile, 
 
 def _prepared(run: IngestRun, batch: ReadBatch) -> dict[str, Prepared]:
     """By path, what each document of a batch needs before its transaction: a copy of its bytes, and morphemes."""
-    assets, stages = run.request.rules.assets, run.report.stages
+    request, stages = run.request, run.report.stages
     documents = [reading for _, reading in batch if isinstance(reading, ReadDocument)]
-    if assets is None:
+    if request.dry_run:
         return {}
     with stages.measure("korean"):
         morphemes, units = analyse_korean(documents)
@@ -101,11 +101,11 @@ def _prepared(run: IngestRun, batch: ReadBatch) -> dict[str, Prepared]:
             storage = store_asset(
                 read.data,
                 read.document.asset_id,
-                asset_dir=assets.directory,
+                asset_dir=request.asset_dir,
                 source_path=read.file.source_path,
-                copy_threshold_bytes=assets.copy_threshold_bytes,
+                copy_threshold_bytes=request.copy_threshold_bytes,
             )
-            write_artifacts(assets.artifact_dir, read.document.doc_id, read.derived)
+            write_artifacts(request.artifact_dir, read.document.doc_id, read.derived)
             prepared[read.file.workspace_path] = Prepared(morphemes, of_document, storage)
     return prepared
 
