@@ -434,6 +434,40 @@ def test_the_model_that_the_update_gives_ranks(tiny_training: list[str]) -> None
 
 
 @needs_torch
+def test_a_judge_learns_which_passage_answers_and_goes_on_from_its_file(tiny_training: list[str]) -> None:
+    assert trained(tiny_training) == 0
+    miss = {"q": "nobody", "lang": "en", "kind": "near_topic"}
+    written(Path("apart.jsonl"), {**NOTE, "text": "hide big", "questions": with_question(answer="big")["questions"]})
+    rows = [json.loads(line) for line in Path("made.jsonl").read_text(encoding="utf-8").splitlines()]
+    written(Path("made.jsonl"), *({**row, "not_here": [miss]} for row in rows))
+    began = ["--begin-with", "update.npz", "--judge", "--rank", "6", "--held-out", "apart.jsonl"]
+    assert trained([*tiny_training, *began, "--steps", "60", "--out", "judge.npz"]) == 0
+    losses = recorded("judge.json")["losses"]
+    assert losses[-1]["question"] < losses[0]["question"]
+    assert losses[-1]["token"] < losses[0]["token"]
+    judge = dict(np.load("judge.npz"))
+    assert judge["l0.q.up"].shape == (tiny.HIDDEN, 6)
+    assert judge["head.score.weight"].shape == (1, 2 * tiny.HIDDEN)
+    (figures,) = recorded("judge.json")["figures"][-1]["judge"].values()
+    assert figures["first"] == 1
+    again = ["--steps", "0", "--judge", "--begin-with", "judge.npz", "--held-out", "apart.jsonl", "--out", "again.npz"]
+    assert trained([*tiny_training, *again]) == 0
+    assert Path("again.npz").read_bytes() == Path("judge.npz").read_bytes()
+
+
+@needs_torch
+def test_the_answers_places_are_those_of_its_tokens(tmp_path: Path) -> None:
+    tiny.tiny_weights(tmp_path / "weights.bin")
+    base = importlib.import_module("training.base").open_base(tmp_path / "weights.bin", tmp_path / "cache", print)
+    places = importlib.import_module("training.judge").answer_places
+    passage = Passage("bad", (), "cab dab fed")
+    begin, end = places(base, passage, Question("?", "keyword", "en", 0, (4, 7)))
+    whole = base.passage_ids(passage.encoded_text())
+    assert whole[begin:end] == whole[len(base.passage_ids("bad\ncab")) : len(base.passage_ids("bad\ncab dab"))]
+    assert places(base, passage, Question("?", "keyword", "en", 0, None)) is None
+
+
+@needs_torch
 def test_what_is_trained_is_what_is_merged(tiny_training: list[str]) -> None:
     assert trained(tiny_training) == 0
     update = dict(np.load("update.npz"))

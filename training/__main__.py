@@ -11,7 +11,7 @@ import json
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch import Tensor
 
 import kb
 from kb.errors import KbError
@@ -30,19 +31,34 @@ from training.base import Base, open_base
 from training.batches import Batches, Recipe
 from training.encoder import Encoder
 from training.held_out import held_out_figures, lines_of, record_of
+from training.judge import Judge, Readings, near_passages, reading_loss
+from training.judge_figures import judge_lines, judge_record
 from training.neighbours import neighbours
 from training.objective import Mapped
 from training.questions import BadData, CheckoutMissing, Source, check_apart, read_source, source_files
-from training.run import PRECISIONS, Checkpoint, Course, Plan, Stopped, seconds_by_precision, train, within_reach
+from training.run import (
+    PRECISIONS,
+    Checkpoint,
+    Course,
+    Plan,
+    Stopped,
+    encoder_loss,
+    seconds_by_precision,
+    train,
+    within_reach,
+)
 from training.update_file import Floats, rank_of, read_update, write_update
 
 _CHECKOUT = Path(__file__).parents[1]
+_COUNTS = ("step", "texts")
 _EXAMPLES = """\
 examples:
   tools/train                                    all of benchmarks/training, four epochs
   tools/train --checkouts DIR                    with the files whose passages are in others' repositories
   tools/train --held-out DIR/n4.jsonl OTHER      and figures by kind of question after each epoch, of these files
   tools/train --epochs 1 --fraction .25          a quarter of the data, to see what more of it gives
+  tools/train --judge --begin-with UPDATE --rank 64 --passages 80 --rate 8e-4 --dropout .1 --out JUDGE
+                                                 a judge of question and passage, from the encoder's update
   tools/train --steps 0 --begin-with FILE --share .7 --out OTHER
                                                  no training: the average of an update and the base, as an update
 
@@ -82,6 +98,8 @@ def _run(asked: argparse.Namespace) -> None:
         torch.set_num_threads(asked.threads)
     begun_with = read_update(asked.begin_with) if asked.begin_with else None
     rank = asked.rank if begun_with is None else rank_of(begun_with)
+    if asked.judge and begun_with is not None:
+        rank = max(rank, asked.rank)
     sources = [within_reach(source.first(asked.fraction), base) for source in training.values()]
     identity = _identity(asked, training, held_out, base, rank)
     checkpoint = Checkpoint(_beside(asked.out, ".checkpoint"), identity)
@@ -90,33 +108,36 @@ def _run(asked: argparse.Namespace) -> None:
     saved = checkpoint.saved()
     precision = saved["precision"] if saved else asked.precision or _faster(base, rank, sources, device, console)
     torch.manual_seed(asked.seed)
-    encoder = Encoder(base.weights, rank, PRECISIONS[precision], asked.dropout).to(device)
+    encoder = Encoder(base.weights, rank, PRECISIONS[precision], asked.dropout)
+    learner = Judge(encoder, base.weights.sizes.hidden).to(device) if asked.judge else encoder.to(device)
     if begun_with is not None:
-        _begin_with(encoder, begun_with, asked.begin_with)
+        _begin_with(learner, begun_with, asked.begin_with)
+    finder = _finder(asked, base, PRECISIONS[precision], begun_with).to(device) if asked.judge else encoder
+    figures = _figures_of(learner, finder, base, list(held_out.values()))
     course = Course()
     if training:
-        near = [neighbours(encoder, base, source) for source in sources]
-        batches = Batches(sources, near, Recipe(asked.passages, asked.cut), asked.seed)
+        batches = _batches(asked, learner, finder, base, sources)
         steps = asked.steps or max(1, round(asked.epochs * batches.steps_of_an_epoch))
         questions = sum(len(source.questions) for source in sources)
         if past := sum(len(source.first(asked.fraction).questions) for source in training.values()) - questions:
             console.print(
                 f"left out: {past} questions whose answers are past the {base.longest_passage} tokens that are seen"
             )
+        passages = sum(len(source.passages) for source in sources)
         console.print(
-            f"{questions} questions, {batches.passages_of_an_epoch} passages, {steps} steps"
+            f"{questions} questions, {passages} passages, {steps} steps"
             f" ({batches.steps_of_an_epoch} an epoch), {precision} on {device.type}"
         )
         look = asked.look or batches.steps_of_an_epoch
         with _mapping(asked.workers) as mapped:
-            plan = Plan(steps, asked.rate)
-            course = _train(encoder, base, batches, plan, checkpoint, list(held_out.values()), look, mapped)
+            loss = _loss_of(learner, base, mapped)
+            course = _train(learner, batches, loss, Plan(steps, asked.rate), checkpoint, figures, look)
     if asked.share != 1:
         encoder.average_with_base(base.weights, asked.share)
     if held_out:
-        course.figures.append(_figures(encoder, base, list(held_out.values()), course.step))
-        print("\n".join(lines_of(course.figures[-1])), flush=True)
-    write_update(_learned(encoder), asked.out)
+        course.figures.append(figures(course.step))
+        print("\n".join(_lines(course.figures[-1])), flush=True)
+    write_update(_learned(learner), asked.out)
     made = {
         "update": {"file": asked.out.name, "sha256": sha256_of(asked.out), "rank": rank},
         **identity,
@@ -135,15 +156,53 @@ def _run(asked: argparse.Namespace) -> None:
     print(f"{asked.out} and {record.name}")
 
 
+def _finder(
+    asked: argparse.Namespace, base: Base, precision: torch.dtype, update: Mapping[str, Floats] | None
+) -> Encoder:
+    """The encoder whose vectors give a judge its passages: the base with the update that the judge begins with."""
+    finder = Encoder(base.weights, rank_of(update) if update else 1, precision)
+    if update:
+        _begin_with(finder, update, asked.begin_with)
+    return finder
+
+
+def _batches(
+    asked: argparse.Namespace, learner: Encoder | Judge, finder: Encoder, base: Base, sources: Sequence[Source]
+) -> Batches | Readings:
+    if isinstance(learner, Judge):
+        near = [near_passages(finder, base, source) for source in sources]
+        return Readings(sources, near, base, asked.passages, asked.seed)
+    near = [neighbours(learner, base, source) for source in sources]
+    return Batches(sources, near, Recipe(asked.passages, asked.cut), asked.seed)
+
+
+def _loss_of(learner: Encoder | Judge, base: Base, mapped: Mapped) -> Callable[[Any], tuple[Tensor, dict[str, float]]]:
+    if isinstance(learner, Judge):
+        return partial(reading_loss, learner)
+    return partial(encoder_loss, learner, base, mapped=mapped)
+
+
+def _figures_of(
+    learner: Encoder | Judge, finder: Encoder, base: Base, held_out: list[Source]
+) -> Callable[[int], dict[str, Any]]:
+    """The held-out figures after a step, as the record has them."""
+    if isinstance(learner, Judge):
+        return partial(judge_record, learner, finder, base, held_out)
+    return lambda step: record_of(step, *held_out_figures(learner, base, held_out))
+
+
+def _lines(record: Mapping[str, Any]) -> list[str]:
+    return judge_lines(record) if "judge" in record else lines_of(record)
+
+
 def _train(
-    encoder: Encoder,
-    base: Base,
-    batches: Batches,
+    learner: Encoder | Judge,
+    batches: Batches | Readings,
+    loss: Callable[[Any], tuple[Tensor, dict[str, float]]],
     plan: Plan,
     checkpoint: Checkpoint,
-    held_out: list[Source],
+    figures: Callable[[int], dict[str, Any]],
     look: int,
-    mapped: Mapped,
 ) -> Course:
     console = Console(stderr=True, markup=False, highlight=False)
     with _bar(console) as bar, _stop_asked() as stop:
@@ -156,11 +215,11 @@ def _train(
                 bar.update(task, state=line.partition("  ")[2])
                 if not console.is_terminal:
                     print(line, flush=True)
-            if held_out and course.step % look == 0 and course.step < plan.steps:
-                course.figures.append(_figures(encoder, base, held_out, course.step))
-                bar.console.print("\n".join([f"after step {course.step}", *lines_of(course.figures[-1])]))
+            if checkpoint.identity["held_out"] and course.step % look == 0 and course.step < plan.steps:
+                course.figures.append(figures(course.step))
+                bar.console.print("\n".join([f"after step {course.step}", *_lines(course.figures[-1])]))
 
-        return train(encoder, base, batches, plan, checkpoint, told=told, stops=lambda: bool(stop), mapped=mapped)
+        return train(learner, batches, loss, plan, checkpoint, told=told, stops=lambda: bool(stop))
 
 
 @contextmanager
@@ -174,11 +233,10 @@ def _mapping(workers: int) -> Iterator[Mapped]:
 
 
 def _loss_line(course: Course, steps: int) -> str:
-    last = course.losses[-1]
-    return (
-        f"{course.step}/{steps}  {course.seconds:.0f} s  loss {last['vector']:.3f} {last['tokens']:.3f}"
-        f"  right {last['right_by_vector']:.3f} {last['right_by_tokens']:.3f}"
-    )
+    parts = [
+        f"{name.replace('_', ' ')} {value:.3f}" for name, value in course.losses[-1].items() if name not in _COUNTS
+    ]
+    return f"{course.step}/{steps}  {course.seconds:.0f} s  {', '.join(parts)}"
 
 
 def _sources(paths: Sequence[Path], checkouts: Path | None, console: Console) -> dict[Path, Source]:
@@ -199,6 +257,7 @@ def _identity(
 ) -> dict[str, Any]:
     """What makes a training the one it is, as the checkpoint and the record hold it; no path of a machine."""
     settings = (
+        "judge",
         "seed",
         "epochs",
         "steps",
@@ -242,19 +301,15 @@ def _faster(base: Base, rank: int, sources: Sequence[Source], device: torch.devi
     return name
 
 
-def _begin_with(encoder: Encoder, update: Mapping[str, Floats], path: Path) -> None:
+def _begin_with(learner: Encoder | Judge, update: Mapping[str, Floats], path: Path) -> None:
     try:
-        encoder.set_learned(update)
+        learner.set_learned(update)
     except ValueError as error:
         raise BadData(path, None, str(error)) from error
 
 
-def _learned(encoder: Encoder) -> dict[str, Floats]:
-    return {name: parameter.detach().cpu().numpy() for name, parameter in encoder.learned()}
-
-
-def _figures(encoder: Encoder, base: Base, sources: Sequence[Source], step: int) -> dict[str, Any]:
-    return record_of(step, *held_out_figures(encoder, base, sources))
+def _learned(learner: Encoder | Judge) -> dict[str, Floats]:
+    return {name: parameter.detach().cpu().numpy() for name, parameter in learner.learned()}
 
 
 def _beside(path: Path, suffix: str) -> Path:
@@ -328,6 +383,12 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--cache", type=Path, metavar="DIR", default=_CHECKOUT / ".cache/training", help="where the base is kept")
     add("--fresh", action="store_true", help="do not go on from the checkpoint")
     add = parser.add_argument_group("training").add_argument
+    add(
+        "--judge",
+        action="store_true",
+        help="train a judge of whether a passage answers, beginning with the encoder's update of --begin-with;"
+        " --passages is then the number of questions a step, each beside up to four passages",
+    )
     add("--epochs", type=_positive, default=4.0, metavar="N", help="how often each passage is seen (%(default)s)")
     add("--steps", type=_count, metavar="N", help="so many steps instead; 0 trains nothing")
     add("--rate", type=_positive, default=4e-4, metavar="R", help="the highest learning rate (%(default)s)")

@@ -117,13 +117,14 @@ class Encoder(nn.Module):
         return str(self.precision).removeprefix("torch.")
 
     def set_learned(self, update: Mapping[str, NDArray[np.float32]]) -> None:
-        """Begin with an update. Raises: ValueError for one of other shapes."""
+        """Begin with an update of this rank or a lower one. Raises: ValueError for one of other shapes."""
         with torch.no_grad():
             for name, parameter in self.learned():
                 values = update.get(name)
-                if values is None or values.shape != tuple(parameter.shape):
+                ranks = {name.endswith(".up"): 1, name.endswith(".down"): 0}.get(True)
+                if values is None or not _fits(values.shape, tuple(parameter.shape), ranks):
                     raise ValueError(f"the update has no {name} of {'x'.join(map(str, parameter.shape))}")
-                parameter.copy_(torch.from_numpy(values))
+                parameter[tuple(slice(size) for size in values.shape)] = torch.from_numpy(values)
 
     def average_with_base(self, weights: E5Weights, share: float) -> None:
         """Make every weight share · learned + (1 - share) · base.
@@ -171,6 +172,14 @@ class Encoder(nn.Module):
             for row, index in enumerate(batch):
                 states[index] = hidden[row, : len(texts[index]) + 2].float()
         return states
+
+
+def _fits(given: tuple[int, ...], own: tuple[int, ...], ranks: int | None) -> bool:
+    """Whether the shapes are the same, but for a lower rank, which is the axis `ranks`."""
+    return len(given) == len(own) and all(
+        one == other or (axis == ranks and one < other)
+        for axis, (one, other) in enumerate(zip(given, own, strict=True))
+    )
 
 
 def _batches(texts: Sequence[Sequence[int]], places: int) -> Iterator[list[int]]:

@@ -63,13 +63,17 @@ class Question:
 
 @dataclass(slots=True)
 class Source:
-    """One file's passages and questions; `pairs` are its twins, `sha256` that of the file of questions."""
+    """One file's passages and questions; `pairs` are its twins, `sha256` that of the file of questions.
+
+    `misses` are near misses: questions that the passage they name does not answer.
+    """
 
     name: str
     sha256: str
     passages: list[Passage] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     pairs: list[tuple[int, int]] = field(default_factory=list)
+    misses: list[tuple[str, int]] = field(default_factory=list)
 
     def first(self, share: float) -> Source:
         """The first passages of this source, so many of one, with their questions."""
@@ -80,7 +84,8 @@ class Source:
             if question.passage < kept
         ]
         pairs = [pair for pair in self.pairs if max(pair) < kept]
-        return Source(self.name, self.sha256, self.passages[:kept], questions, pairs)
+        misses = [miss for miss in self.misses if miss[1] < kept]
+        return Source(self.name, self.sha256, self.passages[:kept], questions, pairs, misses)
 
 
 def source_files(paths: Sequence[Path]) -> list[Path]:
@@ -125,6 +130,7 @@ def read_source(path: Path, checkouts: Path | None = None) -> Source:
             raise row.wrong(f"no passage has the id {name}")
         numbers[name] = len(source.passages)
         source.passages.append(row.passage("text") if passages is None else passages[name])
+        source.misses += [(miss.text("q"), numbers[name]) for miss in row.questions("not_here")]
         for question in row.questions():
             if question.values.get("also"):
                 others.append((len(source.questions), question))
@@ -169,10 +175,10 @@ class _Row:
             raise self.wrong("`heading` is no list of texts")
         return Passage(self.text("title"), tuple(headings), text)
 
-    def questions(self) -> Iterator[_Row]:
-        questions = self.values.get("questions")
+    def questions(self, name: str = "questions") -> Iterator[_Row]:
+        questions = self.values.get(name, None if name == "questions" else [])
         if not isinstance(questions, list) or not all(isinstance(each, dict) for each in questions):
-            raise self.wrong("`questions` is missing, or is no list of objects")
+            raise self.wrong(f"`{name}` is missing, or is no list of objects")
         for values in questions:
             yield _Row(self.path, self.line, values)
 

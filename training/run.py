@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from kb.assemble.e5_weights import E5Weights
 from training.base import Base
-from training.batches import Batch, Batches
+from training.batches import Batch
 from training.encoder import Encoder
 from training.objective import Mapped, step_loss
 from training.questions import BadData, Source
@@ -26,9 +26,22 @@ TOLD_STEPS = 10
 _WARM_STEPS = 20
 _LOWEST_RATE = 0.03
 _DECAY = 0.01
+_HEADS_SHARE = 3.0
 _LONGEST_GRADIENT = 1.0
 _SAVED_SECONDS = 120
 _TIMED_TEXTS, _TIMED_STEPS = 12, 3
+
+
+B = TypeVar("B")
+
+
+class Learner(Protocol):
+    """What is trained: an encoder's update, or a judge."""
+
+    def learned(self) -> Iterator[tuple[str, nn.Parameter]]: ...
+
+    @property
+    def precision_name(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +96,13 @@ class Checkpoint:
             raise BadData(self.path, None, f"this is a checkpoint of another training: {', '.join(other)}", hint)
         return state
 
-    def save(self, encoder: Encoder, optimizer: torch.optim.Optimizer, course: Course) -> None:
+    def save(self, learner: Learner, optimizer: torch.optim.Optimizer, course: Course) -> None:
         """Write all of it, whole or not at all."""
         partial = self.path.with_name(f"{self.path.name}.partial")
-        learned = {name: parameter.detach().cpu() for name, parameter in encoder.learned()}
+        learned = {name: parameter.detach().cpu() for name, parameter in learner.learned()}
         state = {
             "identity": dict(self.identity),
-            "precision": encoder.precision_name,
+            "precision": learner.precision_name,
             "learned": learned,
             "optimizer": optimizer.state_dict(),
             "course": asdict(course),
@@ -99,31 +112,30 @@ class Checkpoint:
 
 
 def train(
-    encoder: Encoder,
-    base: Base,
-    batches: Batches,
+    learner: Learner,
+    batches: Iterable[B],
+    loss: Callable[[B], tuple[Tensor, dict[str, float]]],
     plan: Plan,
     checkpoint: Checkpoint,
     *,
     told: Callable[[Course], None],
     stops: Callable[[], bool],
-    mapped: Mapped = map,
 ) -> Course:
     """Train for all steps of the plan, from the checkpoint where there is one; `told` is called after each step.
 
-    `mapped` clusters the tokens of a step's passages.
+    `loss` gives what a batch's step lowers, with its parts.
 
     Raises: Stopped after the step in which `stops` came to be true; FloatingPointError where the loss is no number.
     """
-    parameters = dict(encoder.learned())
+    parameters = dict(learner.learned())
     optimizer = _optimizer(parameters)
     course = _resumed(parameters, optimizer, checkpoint)
     saved = time.monotonic()
     for batch in islice(batches, course.step, plan.steps):
         began = time.monotonic()
         for group in optimizer.param_groups:
-            group["lr"] = plan.rate_at(course.step)
-        course.recent.append(_step(encoder, base, batch, optimizer, mapped))
+            group["lr"] = plan.rate_at(course.step) * group["share"]
+        course.recent.append(_step(*loss(batch), optimizer))
         course.step += 1
         course.seconds += time.monotonic() - began
         if len(course.recent) == TOLD_STEPS or course.step == plan.steps:
@@ -132,31 +144,22 @@ def train(
             course.recent.clear()
         told(course)
         if stops() and course.step < plan.steps:
-            checkpoint.save(encoder, optimizer, course)
+            checkpoint.save(learner, optimizer, course)
             raise Stopped
         if time.monotonic() - saved > _SAVED_SECONDS:
-            checkpoint.save(encoder, optimizer, course)
+            checkpoint.save(learner, optimizer, course)
             saved = time.monotonic()
-    checkpoint.save(encoder, optimizer, course)
+    checkpoint.save(learner, optimizer, course)
     return course
 
 
-def _step(
-    encoder: Encoder, base: Base, batch: Batch, optimizer: torch.optim.Optimizer, mapped: Mapped
-) -> dict[str, float]:
-    """One step's losses and the shares of questions whose passage came first."""
+def encoder_loss(encoder: Encoder, base: Base, batch: Batch, mapped: Mapped) -> tuple[Tensor, dict[str, float]]:
+    """A step's loss, its parts, and the shares of questions whose passage came first; `mapped` clusters tokens."""
     ids = [base.question_ids(text) for text in batch.questions] + [base.passage_ids(text) for text in batch.passages]
     states = encoder(ids)
     asking = len(batch.questions)
     loss = step_loss(states[:asking], states[asking:], batch, encoder.precision, mapped)
-    if not math.isfinite(loss.total.item()):
-        raise FloatingPointError("the loss is no number any more: try a lower --rate")
-    optimizer.zero_grad()
-    loss.total.backward()
-    learned = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    torch.nn.utils.clip_grad_norm_(learned, _LONGEST_GRADIENT)
-    optimizer.step()
-    return {
+    return loss.total, {
         "vector": loss.vector,
         "tokens": loss.tokens,
         "right_by_vector": loss.right_by_vector,
@@ -165,11 +168,31 @@ def _step(
     }
 
 
-def _optimizer(parameters: Mapping[str, Tensor]) -> torch.optim.Optimizer:
-    """Matrices are drawn towards nothing, which is the base; the norms, whose base is not nothing, are not drawn."""
-    matrices = [parameter for name, parameter in parameters.items() if name.endswith((".up", ".down"))]
-    norms = [parameter for name, parameter in parameters.items() if not name.endswith((".up", ".down"))]
-    return torch.optim.AdamW([{"params": matrices, "weight_decay": _DECAY}, {"params": norms, "weight_decay": 0.0}])
+def _step(loss: Tensor, parts: dict[str, float], optimizer: torch.optim.Optimizer) -> dict[str, float]:
+    if not math.isfinite(loss.item()):
+        raise FloatingPointError("the loss is no number any more: try a lower --rate")
+    optimizer.zero_grad()
+    loss.backward()
+    learned = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    torch.nn.utils.clip_grad_norm_(learned, _LONGEST_GRADIENT)
+    optimizer.step()
+    return parts
+
+
+def _optimizer(parameters: Mapping[str, nn.Parameter]) -> torch.optim.Optimizer:
+    """Matrices are drawn towards nothing, which is the base; the norms, whose base is not nothing, are not drawn.
+
+    Heads begin from nothing and learn three times as fast.
+    """
+    groups: dict[str, dict[str, Any]] = {
+        "matrices": {"params": [], "weight_decay": _DECAY, "share": 1.0},
+        "norms": {"params": [], "weight_decay": 0.0, "share": 1.0},
+        "heads": {"params": [], "weight_decay": _DECAY, "share": _HEADS_SHARE},
+    }
+    for name, parameter in parameters.items():
+        of = "heads" if name.startswith("head.") else "matrices" if name.endswith((".up", ".down")) else "norms"
+        groups[of]["params"].append(parameter)
+    return torch.optim.AdamW([group for group in groups.values() if group["params"]])
 
 
 def _resumed(parameters: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, checkpoint: Checkpoint) -> Course:
@@ -193,7 +216,7 @@ def within_reach(source: Source, base: Base) -> Source:
         return len(base.passage_ids(place.encoded_text(place.text[:end]))) < base.longest_passage
 
     kept = [each for each in source.questions if each.answer is None or is_seen(each.passage, each.answer[1])]
-    return Source(source.name, source.sha256, source.passages, kept, source.pairs)
+    return Source(source.name, source.sha256, source.passages, kept, source.pairs, source.misses)
 
 
 def seconds_by_precision(
