@@ -15,7 +15,7 @@ import pytest
 from conftest import Ran, Vault, kb_in, make_vault
 from ollama_fixtures import Step, playing, timing_out_at_silence
 from test_llm_choice import ARCHITECTURE, CONTEXT, gguf
-from test_store_migrate import legacy_v1
+from test_store import legacy_v1
 
 from kb.config import load
 from kb.domain.answers import AskEvent, Retrieved
