@@ -81,17 +81,15 @@ def ask_all(base: KnowledgeBase, questions: QuestionSet, *, with_answers: bool) 
 
 
 def is_right(asked: Asked, answer: Answer) -> bool:
-    """Whether a piece shown answers; of a set without judged documents, whether anything does."""
+    """Whether what is shown of a place answers; of a set without judged documents, whether anything does."""
     if not asked.files:
         return asked.answerable
     paths = {hit.chunk_id: hit.doc_path for hit in answer.hits}
-    cited = {each.marker: paths[each.chunk_id] for each in answer.citations if each.marker}
-    pieces = [
-        (cited[f"[{number}]"], claim.quote or "")
-        for claim in answer.claims
-        for number in claim.passages
-        if f"[{number}]" in cited
-    ]
+    shown, pieces = answer.text, []
+    for each in answer.citations:
+        if each.marker:
+            text, _, shown = shown.partition(each.marker)
+            pieces.append((paths[each.chunk_id], text))
     return asked.is_answered_by(pieces)
 
 

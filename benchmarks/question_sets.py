@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     """A question of one kind. `files` grade the documents that answer it; an expression of `must` is in the answer.
 
     Without files nothing answers it. Without `must` the document decides whether an answer is right. `twin` is one that
-    differs from it in what is asked.
+    differs from it in what is asked; `answer` is a text of the document.
     """
 
     id: str
@@ -35,6 +35,7 @@ class Asked(NamedTuple):
     must: tuple[str, ...] = ()
     answerable: bool = True
     twin: str = ""
+    answer: str = ""
 
     def is_answered_by(self, pieces: Iterable[tuple[str, str]]) -> bool:
         """Whether one of the pieces, each a file and its text, answers it."""
@@ -122,7 +123,15 @@ def _held_out(source: Path, root: Path) -> Iterator[Asked]:
                 own = asked.get("of", "text")
                 twin = {"a": f"{name}/{row['id']}-b.md", "b": f"{name}/{row['id']}-a.md"}.get(own, "")
                 files = {f"{name}/{row['id']}-{own}.md": 1.0}
-                yield Asked(f"{row['id']}-{number}", asked["q"], asked["lang"], asked["kind"], files, twin=twin)
+                yield Asked(
+                    f"{row['id']}-{number}",
+                    asked["q"],
+                    asked["lang"],
+                    asked["kind"],
+                    files,
+                    twin=twin,
+                    answer=asked["answer"],
+                )
 
 
 def _passages(source: Path, name: str) -> Iterator[dict[str, Any]]:

@@ -7,17 +7,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 from answer_passages import passage
 
-from kb.answer.judging import (
-    COMPARED_SENTENCES,
-    EXCERPT_CHARS,
-    Excerpt,
-    Fitted,
-    Judgement,
-    judge,
-    read_excerpts,
-    standing,
-)
-from kb.answer.quoting import Piece, quote_excerpts, show_excerpts
+from kb.answer.judging import Fitted, Judgement, judge, standing
+from kb.answer.pieces import COMPARED_SENTENCES, SHOWN_CHARS, Excerpt, read_excerpts
+from kb.answer.quoting import quote_excerpts, show_excerpt
 from kb.domain.citations import Citation, PageCitation, RegionCitation
 from kb.domain.search import Passage, RetrievalDetail, Sentence, TermWeight
 
@@ -39,24 +31,25 @@ def excerpts(*texts: str, near: Mapping[str, float] | None = None) -> tuple[Exce
 def test_the_best_sentence_is_shown_with_its_neighbours() -> None:
     text = "# Cellar\n\nThe lamp hums. The valve of the cellar is behind the door. Turn it twice."
     (only,) = excerpts(text)
-    assert only.piece.text == "The lamp hums. The valve of the cellar is behind the door. Turn it twice."
-    assert only.best == "The valve of the cellar is behind the door."
+    assert only.text() == "The lamp hums. The valve of the cellar is behind the door. Turn it twice."
+    assert only.best.text == "The valve of the cellar is behind the door."
 
 
 def test_a_piece_stays_short_and_goes_on_rather_than_back() -> None:
     filler = "It was cold and it was dark down there that day. "
     text = filler * 20 + "The valve of the cellar is green. " + filler * 20
     (only,) = excerpts(text)
-    assert len(only.piece.text) <= EXCERPT_CHARS
-    assert only.piece.text.index("The valve") < EXCERPT_CHARS / 2
-    assert text[only.piece.start : only.piece.end] == only.piece.text
+    assert len(only.text()) <= SHOWN_CHARS + 10  # spaces between sentences
+    assert only.text().index("The valve") < SHOWN_CHARS / 2
+    ((start, end),) = only.shown
+    assert text[start:end] == only.text()
 
 
 def test_what_is_near_in_meaning_wins_without_words() -> None:
     turn = "Turn the green wheel to stop the water."
     text = f"Bread is in the box of the cellar. {turn}"
-    assert excerpts(text)[0].best == "Bread is in the box of the cellar."
-    assert excerpts(text, near={turn: 0.8, "Bread is in the box of the cellar.": 0.4})[0].best == turn
+    assert excerpts(text)[0].best.text == "Bread is in the box of the cellar."
+    assert excerpts(text, near={turn: 0.8, "Bread is in the box of the cellar.": 0.4})[0].best.text == turn
 
 
 def test_only_sentences_of_the_first_passage_are_compared_and_no_more_than_some() -> None:
@@ -166,7 +159,8 @@ def test_the_shipped_models_know_every_measure_and_prefer_what_scores_more(measu
 
 
 def shown(text: str, start: int = 0) -> str:
-    return show_excerpts([Piece(passage(1, text), Sentence(1, start, len(text), text[start:]), 1)])
+    whole = Sentence(1, start, len(text), text[start:])
+    return show_excerpt(Excerpt(passage(1, text), (whole,), ((start, len(text)),), whole, 1.0), 1, {1})
 
 
 def test_lines_of_mere_markup_are_not_shown() -> None:
@@ -192,8 +186,15 @@ KOREAN_PAGE = "펌프는 하루 두 번\n확인한다고 주인이\n적었다."
 
 def whole(given: Passage) -> str:
     """The passage as one piece of an answer."""
-    quoted = quote_excerpts([Excerpt(given, Sentence(1, 0, len(given.text), given.text), 1.0, given.text)])
-    assert quoted.claims[0].quote == given.text
+    return part(given, given.text)
+
+
+def part(given: Passage, words: str) -> str:
+    """The first place of these words in the passage as the piece of an answer, without surroundings."""
+    start = given.text.index(words)
+    piece = Sentence(1, start, start + len(words), words)
+    quoted = quote_excerpts([Excerpt(given, (piece,), ((piece.start, piece.end),), piece, 1.0)])
+    assert quoted.claims[0].quote == words
     return quoted.text
 
 
@@ -247,15 +248,11 @@ TABLE = "Rates.\n\n| plan | price |\n| --- | ---: |\n| small | 10 |\n| large | 9
     ],
 )
 def test_a_row_of_a_table_is_shown_below_its_header(words: str, shown: str) -> None:
-    start = TABLE.index(words)
-    piece = Piece(passage(1, TABLE), Sentence(1, start, start + len(words), words), 1)
-    assert show_excerpts([piece]) == shown
+    assert part(passage(1, TABLE), words) == shown
 
 
 def test_what_only_holds_a_bar_is_no_table() -> None:
-    text = "Either a | b\nor c | d.\n"
-    piece = Piece(passage(1, text), Sentence(1, 13, 22, text[13:22]), 1)
-    assert show_excerpts([piece]) == "or c | d. [1]"
+    assert part(passage(1, "Either a | b\nor c | d.\n"), "or c | d.") == "or c | d. [1]"
 
 
 @pytest.mark.parametrize(
@@ -269,7 +266,4 @@ def test_what_only_holds_a_bar_is_no_table() -> None:
     ],
 )
 def test_the_first_of_several_items_keeps_its_mark(text: str, quoted: str, shown: str) -> None:
-    whole = passage(1, text)
-    start = text.index(quoted)
-    piece = Piece(whole, Sentence(1, start, start + len(quoted), quoted), 1)
-    assert show_excerpts([piece]) == shown
+    assert part(passage(1, text), quoted) == shown

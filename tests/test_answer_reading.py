@@ -9,7 +9,8 @@ import apsw
 import pytest
 from answer_passages import passage
 
-from kb.answer.judging import Reading, read_sentence, sentence_words
+from kb.answer.judging import Reading, read_sentence
+from kb.answer.pieces import sentence_words
 from kb.answer.quoting import sentence_citation
 from kb.answer.words import expectation, folded_term, words_of
 from kb.domain.citations import LineCitation, PageCitation, TimeCitation

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kb.answer.wording import how_found, say, why
+from kb.answer.wording import say, why
 from kb.errors import KbError, ModelError, ModelMissing, ModelUnreachable, StoreBusy, StoreError
 from kb.retrieve.notes import by_words_only, note_label
 
@@ -68,13 +68,3 @@ def test_a_korean_note_names_the_command_and_no_english_advice(hint: str, shown:
 
 def test_a_note_is_labelled_in_its_language() -> None:
     assert (note_label("게이트웨이는 몇 번 시도하나"), note_label("How often?")) == ("참고", "note")
-
-
-def test_a_search_by_words_alone_finds_nothing_by_meaning_or_in_another_language() -> None:
-    def found(words: float, *, by_words: bool, own: bool) -> str:
-        return how_found("en", words=words, by_words=by_words, in_own_language=own)
-
-    assert found(0.2, by_words=True, own=False) == "found by some of its words"
-    assert found(0.9, by_words=False, own=False) == "found literally"
-    assert found(0.2, by_words=False, own=False) == "found in another language"
-    assert found(0.2, by_words=False, own=True) == "found by meaning"

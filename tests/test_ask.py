@@ -140,12 +140,12 @@ def test_a_korean_answer_and_refusal_have_no_english_words_below_them(asked: Vau
 def test_what_the_notes_do_not_hold_is_refused_with_the_nearest_places(asked: Vault) -> None:
     ran = kb(asked, "ask", "Which chapter of the tax law covers inherited vineyards?")
     assert ran.code == 1
-    assert ran.stdout.startswith("Not in your notes")
+    assert ran.stdout.startswith("I did not find an answer in your notes.")
     assert "nearest places:" in ran.stdout
     assert "\nno answer: " in ran.stdout
     korean = kb(asked, "ask", "장학금 신청 서류는 무엇인가?", "--json").json
     assert korean["refusal_reason"] in ("score_gate", "no_chunks")
-    assert korean["answer"].startswith("근거 부족")
+    assert korean["answer"].startswith("노트에")
     assert all(citation["marker"] is None for citation in korean["citations"])
 
 
@@ -335,3 +335,25 @@ def test_all_that_went_in_is_kept(asked: Vault, answered_by: Callable[[LanguageM
     assert [message["role"] for message in messages] == ["system", "user"]
     assert row[3] == "The gateway retries a failed upload five times [1]."
     assert row[4] > 0
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "note"),
+    [
+        (
+            "When is the valve replaced?",
+            "The valve is replaced next Friday.",
+            '"next Friday" was written on 2026-03-02',
+        ),
+        ("When is the valve replaced?", "The valve is replaced on 2026-03-13.", ""),
+        ("밸브는 언제 교체하나?", "밸브는 내일 교체하기로 했다.", '"내일": 2026-03-02에 쓴 노트'),
+        ("Who replaces the valve?", "Heron replaces the valve next Friday.", ""),
+    ],
+)
+def test_a_relative_day_is_shown_with_the_day_it_was_written(
+    question: str, text: str, note: str, tmp_path: Path
+) -> None:
+    vault = make_vault(tmp_path / "dated", {"2026-03-02 valve.md": f"# Valve\n\n{text}\n"})
+    assert kb(vault, "ingest", "--no-embed").code == 0
+    answer = kb(vault, "--set", "rag.score_gate=0", "ask", question, "--json").json
+    assert [each for each in answer["notes"] if "2026-03-02" in each] == ([note] if note else [])

@@ -231,9 +231,7 @@ def test_a_plan_that_is_none_leaves_the_rules(answer_by: Any) -> None:
     answer, _ = answer_by(TWO, [model])
     assert [hop.why for hop in answer.hops] == ["whole", "part", "part"]
     assert answer.state == "unsure"
-    assert answer.text.endswith(
-        "what colour is the roof of Jupiter?\nNot in your notes: nothing found is likely to answer this."
-    )
+    assert answer.text.endswith("what colour is the roof of Jupiter?\nI did not find an answer in your notes.")
 
 
 def test_a_model_that_fails_leaves_it_to_the_next(answer_by: Any) -> None:

@@ -145,11 +145,11 @@ def test_a_question_mark_asks_and_esc_goes_back_to_the_hits(vault: Vault) -> Non
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await typed(pilot, "?How often does the gateway retry a failed upload")
         await pilot.press("enter")
-        await until(pilot, lambda: "Perhaps this" in shown(app))
+        await until(pilot, lambda: "Perhaps" in shown(app))
         assert "five times" in shown(app)
         assert "projects/gateway/log.md#L" in shown(app)
         await pilot.press("escape")
-        await until(pilot, lambda: "Perhaps this" not in shown(app) and rows(app) > 1)
+        await until(pilot, lambda: "Perhaps" not in shown(app) and rows(app) > 1)
         assert not app._line.startswith("?")
 
     played(vault, play, "rag.score_gate=0")
@@ -184,7 +184,7 @@ def test_a_refusal_shows_the_nearest_places(vault: Vault) -> None:
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await typed(pilot, "?gateway retries")
         await pilot.press("enter")
-        await until(pilot, lambda: "Not in your notes" in shown(app))
+        await until(pilot, lambda: "No answer found in your notes" in shown(app))
         assert rows(app) > 0
 
     played(vault, play, "rag.score_gate=1")
@@ -300,7 +300,7 @@ def test_plain_asks_at_once_and_in_steps(vault: Vault) -> None:
     said = talked(
         vault, "?How often does the gateway retry a failed upload", f"??{TWO}", settings=("rag.score_gate=0",)
     )
-    assert "Perhaps this; not sure." in said
+    assert "Perhaps." in said
     assert "1. [1] projects/gateway/log.md#L" in said
     assert "2. How often does the gateway retry a failed upload (a part of it) → " in said
 

@@ -17,7 +17,8 @@ from conftest import make_vault, run_kb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.answer.quoting import Piece, show_excerpts
+from kb.answer.pieces import Excerpt
+from kb.answer.quoting import show_excerpt
 from kb.chunk.chunkers import cut_document
 from kb.domain.documents import ChunkPolicy
 from kb.domain.ids import AssetId
@@ -100,7 +101,8 @@ def test_snippets_and_answers_stand_in_their_source() -> None:
             assert stands_in(snippet, each.text), snippet
         found = sentences(each)
         for sentence in (*found[:4], Sentence(1, 0, len(each.text), each.text)):
-            shown = show_excerpts([Piece(each, sentence, 1)])
+            excerpt = Excerpt(each, (sentence,), ((sentence.start, sentence.end),), sentence, 1.0)
+            shown = show_excerpt(excerpt, 1, {1})
             assert stands_in(without_frame(shown, sentence.text), each.text), shown
     assert count > 20
 

@@ -183,7 +183,7 @@ def test_a_question_mark_asks_and_a_marker_opens_its_place(browser: Browser, len
         page.keyboard.press("Enter")
         page.wait_for_selector(".verdict.unsure")
         assert "five times" in page.locator(".answer-text").inner_text()
-        assert page.locator(".sentence.supported").count() > 0
+        assert page.locator("mark.piece").count() > 0
         page.locator("a.marker").first.click()
         page.wait_for_selector("#reader .cited")
         assert page.locator(".card a[aria-current]").count() == 1

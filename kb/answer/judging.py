@@ -11,25 +11,23 @@ from __future__ import annotations
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
+from kb.answer.pieces import Excerpt, folded_weights, found_terms
 from kb.answer.words import (
-    Words,
+    carried,
     denies,
-    expectation,
     folded_term,
     is_denied,
     says_korean_opposite,
     says_opposite,
     words_of,
 )
-from kb.domain.search import Passage, Sentence, Term, TermWeight
+from kb.domain.search import Passage, Sentence, TermWeight
 from kb.language.lists import english_stopwords, pattern, words
-from kb.language.sentences import sentences
 from kb.records import NamedTuple
-from kb.retrieve.index import Index
 
 _FILE = Path(__file__).parent / "data" / "weights.tsv"
 
@@ -54,47 +52,6 @@ def fitted(model: str) -> Fitted:
             told[kind][name] = value
     weights, figures = ({name: float(value) for name, value in told[kind].items()} for kind in ("weight", "figure"))
     return Fitted(told["about"]["version"], told["about"]["fitted_on"], weights, figures)
-
-
-# The weights of a sentence's other features, relative to all its terms: the question's pairs of letters, which forgive
-# endings, and a date, number, name, place or reason where the question asks for one.
-_PAIRS, _EXPECTED = 0.3, 0.2
-
-
-def term_weights(index: Index, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
-    """The terms with their rarity, which is above 0 for a word of every passage too."""
-    return tuple(TermWeight(term.text, row.idf) for term, row in zip(terms, index.term_counts(terms), strict=True))
-
-
-def sentence_words(question: str, terms: Sequence[TermWeight], passage: Passage) -> list[tuple[Sentence, float]]:
-    """Every sentence of a passage with its score by the question's words, 0 to 1.5; terms are weighted by rarity."""
-    asked = words_of(question)
-    expected = expectation(asked.words)
-    pairs = {word[at : at + 2].lower() for word in asked.words for at in range(len(word) - 1)}
-    weights = folded_weights(terms)
-    total = sum(weights.values()) or 1.0
-    scored = []
-    for sentence in sentences(passage):
-        words = words_of(sentence.text)
-        score = sum(weights[term] for term in sorted(found_terms(words, weights))) / total
-        score += _PAIRS * sum(pair in words.folded for pair in pairs) / (len(pairs) or 1)
-        score += _EXPECTED * expected.is_met_by(sentence.text, words.words)
-        scored.append((sentence, score))
-    return scored
-
-
-def folded_weights(terms: Sequence[TermWeight]) -> dict[str, float]:
-    """The terms in folded form, each with its idf; where several fold to one, the rarest one's."""
-    weights: dict[str, float] = {}
-    for term, idf in terms:
-        folded = folded_term(term)
-        weights[folded] = max(idf, weights.get(folded, 0.0))
-    return weights
-
-
-def found_terms(words: Words, weights: Mapping[str, float]) -> frozenset[str]:
-    """The weighted terms that a text contains."""
-    return frozenset(term for term in weights if words.has(term))
 
 
 _PREFIX_CHARS = 5
@@ -179,30 +136,17 @@ def _is_latin(word: str) -> bool:
     return not any(char >= "\u1100" for char in word)
 
 
-READ_PASSAGES = 5
-"""How many of the first passages are read sentence by sentence."""
-
-EXCERPT_CHARS = 700
-"""The most characters of a shown piece of a passage, unless it is one sentence."""
-
 UNSURE_PIECES = 3
-"""How many pieces are shown where kb is not sure."""
-
-COMPARED_SENTENCES = 16
-"""How many sentences of the first passage, those with most words, are encoded and compared by their tokens."""
+"""How many places are shown where kb is not sure."""
 
 SECOND_SHARE = 0.95
 """An answer includes a second piece where its passage has at least this part of the first one's score."""
 
-_WORDS_WEIGHT = 0.2
-_GOES_ON = 0.03
 _COMPARED = 20
+_SAYS_THE_SAME = 0.8
 
 Measure = Literal["late", "cosine", "words"]
 """What the first passage is judged by: its tokens, its vector, or the question's words in it."""
-
-Nearness = Callable[[Sequence[str]], Sequence[float]]
-"""Sentences → how near the question's tokens are to each of them."""
 
 
 class Found(Protocol):
@@ -234,15 +178,6 @@ class Standing(NamedTuple):
     lead: float
     words: float
     is_own: bool
-
-
-class Excerpt(NamedTuple):
-    """The best piece of a passage: whole sentences around its best one. `score` is the best one's, higher is better."""
-
-    passage: Passage
-    piece: Sentence
-    score: float
-    best: str
 
 
 class Judgement(NamedTuple):
@@ -279,65 +214,33 @@ class Judgement(NamedTuple):
         return self.right >= (1.0 if limit is None else limit)
 
     def shown(self) -> tuple[Excerpt, ...]:
-        """The pieces of an answer: the first, and the second where its passage scores nearly as high."""
+        """What is shown of an answer: of the first passage, and the best line of the second where it adds something.
+
+        The second one's passage scores nearly as high, and the first one's text has not most of its words.
+        """
         first, *others = self.excerpts
         least = first.passage.score * SECOND_SHARE
-        return (first, *(each for each in others[:1] if each.passage.score >= least))
+        said = words_of(first.passage.text)
+        return (
+            first,
+            *(
+                each.brief()
+                for each in others[:1]
+                if each.passage.score >= least and carried(words_of(each.best.text), said) < _SAYS_THE_SAME
+            ),
+        )
 
     def perhaps(self) -> tuple[Excerpt, ...]:
-        """The pieces that are shown where kb is not sure."""
+        """The passages of which the best line is shown where kb is not sure."""
         return self.excerpts[:UNSURE_PIECES]
 
     def best_lines(self) -> dict[str, tuple[Passage, Sentence]]:
         """The first line of the best piece of each passage, by chunk."""
         found = {}
         for each in self.excerpts:
-            line = each.best.splitlines()[0]
-            start = max(0, each.passage.text.find(line))
+            line, start = each.best.text.splitlines()[0], each.best.start
             found[each.passage.chunk_id] = (each.passage, Sentence(each.passage.number, start, start + len(line), line))
         return found
-
-
-def read_excerpts(
-    question: str, terms: Sequence[TermWeight], passages: Sequence[Passage], near: Nearness | None
-) -> tuple[Excerpt, ...]:
-    """The best piece of each passage, in order; none of a passage without sentences.
-
-    A sentence is scored by its words; in the first passage by the similarity of its tokens, and a little by its words.
-    """
-    excerpts: list[Excerpt] = []
-    for passage in passages:
-        scored = sentence_words(question, terms, passage)
-        if scored and near is not None and not excerpts:
-            scored = _compared(scored, near)
-        if scored:
-            excerpts.append(_excerpt(passage, scored))
-    return tuple(excerpts)
-
-
-def _compared(scored: Sequence[tuple[Sentence, float]], near: Nearness) -> list[tuple[Sentence, float]]:
-    most = sorted(range(len(scored)), key=lambda at: (-scored[at][1], at))[:COMPARED_SENTENCES]
-    scores = dict(zip(most, near([scored[at][0].text for at in most]), strict=True))
-    return [(sentence, scores.get(at, 0.0) + _WORDS_WEIGHT * words) for at, (sentence, words) in enumerate(scored)]
-
-
-def _excerpt(passage: Passage, scored: Sequence[tuple[Sentence, float]]) -> Excerpt:
-    """The best sentence with its better neighbours while the piece stays short; later ones are preferred."""
-    best = max(range(len(scored)), key=lambda at: (scored[at][1], -at))
-    first = last = best
-    while True:
-        grown = []
-        if first > 0 and scored[last][0].end - scored[first - 1][0].start <= EXCERPT_CHARS:
-            grown.append((scored[first - 1][1], first - 1))
-        if last + 1 < len(scored) and scored[last + 1][0].end - scored[first][0].start <= EXCERPT_CHARS:
-            grown.append((scored[last + 1][1] + _GOES_ON, last + 1))
-        if not grown:
-            break
-        at = max(grown)[1]
-        first, last = min(first, at), max(last, at)
-    start, end = scored[first][0].start, scored[last][0].end
-    piece = Sentence(passage.number, start, end, passage.text[start:end])
-    return Excerpt(passage, piece, scored[best][1], scored[best][0].text)
 
 
 def standing(best: Found, found: Sequence[Found]) -> Standing:

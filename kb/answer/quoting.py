@@ -1,9 +1,10 @@
-"""The extractive answer: quotes pieces of passages, each with its marker and place, without a model.
+"""The extractive answer: quotes passages, each with its marker and place, without a model.
 
-A table row comes below its table's header, the first of several list items after its list mark. The shown text is the
-source's, character for character. An ellipsis replaces lines that are left out (mere markup, and the rows between a
-table's header and a row), and the lines of a page are joined to paragraphs. Only text that looks like a marker of this
-answer is changed, to wide brackets; in code, which is in a separate block, it stays.
+The pieces that answer (`kb.answer.pieces`) are its claims; its text shows their surroundings too. A table row comes
+below its table's header, the first of several list items after its list mark. The shown text is the source's, character
+for character. An ellipsis replaces what is left out (sentences between two pieces, lines of mere markup, and the rows
+between a table's header and a row), and the lines of a page are joined to paragraphs. Only text that looks like a
+marker of this answer is changed, to wide brackets; in code, which is in a separate block, it stays.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 from kb.answer.generated_text import show_markers, without_brackets
-from kb.answer.judging import Excerpt
+from kb.answer.pieces import Excerpt
 from kb.domain.answers import Claim
 from kb.domain.citations import Citation, CodeCitation, LineCitation, PageCitation, RegionCitation, cite
 from kb.domain.search import Passage, Sentence
+from kb.domain.text import Range
 from kb.language.markup import masked
 from kb.language.occurrences import occurs
 from kb.language.pages import joined_lines
@@ -71,61 +73,42 @@ _DIRECTIVE = re.compile(r"[ \t>]*(?:\{[*%#{].*[*%#}]\}|/{3,}.*|:{3,}.*)[ \t]*$")
 _LEFT_OUT = "…"
 
 
-class Piece(NamedTuple):
-    """A piece to show. `place` is the n of its marker `[n]`."""
+def show_excerpt(excerpt: Excerpt, place: int, places: Collection[int]) -> str:
+    """What is shown of a passage with its marker, which follows a code block or a table on a separate line.
 
-    passage: Passage
-    sentence: Sentence
-    place: int
-
-    @property
-    def in_code(self) -> bool:
-        """Whether the piece is part of a code block."""
-        return is_code(self.passage.text, self.sentence.start)
-
-    @property
-    def is_of_page(self) -> bool:
-        """Whether the piece is from a page or a picture, which contain no markup."""
-        return isinstance(self.passage.citation, (PageCitation, RegionCitation))
-
-    def worded(self, text: str) -> str:
-        """Text of the passage as it is shown: a page's lines joined."""
-        return joined_lines(text) if self.is_of_page else text
-
-    @property
-    def table_head(self) -> str:
-        """For a piece in a table row, the table's header with its ruler, and the row up to the piece; else empty."""
-        text, start = self.passage.text, self.sentence.start
-        begin = text.rfind("\n", 0, start) + 1
-        above = text[:begin].split("\n")[:-1] if "|" in text[begin : self.sentence.end].split("\n")[0] else []
-        rows = list(takewhile(lambda line: "|" in line, reversed(above)))[::-1]
-        ruler = next((at for at, row in enumerate(rows) if at and _TABLE_RULER.fullmatch(row)), 0)
-        between = ["| … |"] if ruler and ruler < len(rows) - 1 else []
-        return "\n".join((rows[ruler - 1], rows[ruler], *between, text[begin:start])) if ruler else ""
-
-    @property
-    def item_mark(self) -> str:
-        """The list mark of the item that the piece begins with, if the piece goes on to further lines; else empty."""
-        text, start = self.passage.text, self.sentence.start
-        before = text[text.rfind("\n", 0, start) + 1 : start]
-        return before.lstrip(" \t>") if "\n" in self.sentence.text and _ITEM_MARK.fullmatch(before) else ""
-
-
-def show_excerpts(pieces: Sequence[Piece]) -> str:
-    """The text of an answer from whole pieces of passages, each with its marker, without lines of mere markup."""
-    places = {piece.place for piece in pieces}
-    return "\n\n".join(_excerpt(piece, places) for piece in pieces)
-
-
-def _excerpt(piece: Piece, places: Collection[int]) -> str:
-    """One piece with its marker, which follows a code block on a separate line."""
-    text = piece.sentence.text if piece.in_code else (piece.table_head or piece.item_mark) + piece.sentence.text
-    if piece.in_code:
-        fence = next((mark[1] for mark in map(_FENCE.match, text.split("\n")) if mark), "```")
-        text = f"{fence}\n{text}"
-    text, marker = piece.worded(text), show_markers((piece.place,))
-    shown = without_brackets(text, places) if piece.is_of_page else _readable(text, places)
+    `places` are the numbers that a text in brackets would be taken for.
+    """
+    shown = f"\n{_LEFT_OUT}\n".join(_shown(excerpt.passage, each, places) for each in excerpt.shown)
+    marker = show_markers((place,))
     return f"{shown}\n{marker.strip()}" if _FENCE.match(shown.rpartition("\n")[2]) else shown + marker
+
+
+def _shown(passage: Passage, part: Range, places: Collection[int]) -> str:
+    """A range of a passage without lines of mere markup, below the header of its table or behind its list mark."""
+    text, (start, end) = passage.text, part
+    part_text = text[start:end]
+    if isinstance(passage.citation, (PageCitation, RegionCitation)):  # a page and a picture contain no markup
+        return without_brackets(joined_lines(_table_head(text, start, end) + part_text), places)
+    if is_code(text, start):
+        fence = next((mark[1] for mark in map(_FENCE.match, part_text.split("\n")) if mark), "```")
+        return _readable(f"{fence}\n{part_text}", places)
+    return _readable((_table_head(text, start, end) or _item_mark(text, start, end)) + part_text, places)
+
+
+def _table_head(text: str, start: int, end: int) -> str:
+    """For a range that begins in a table row, the table's header with its ruler, and the row up to it; else empty."""
+    begin = text.rfind("\n", 0, start) + 1
+    above = text[:begin].split("\n")[:-1] if "|" in text[begin:end].split("\n")[0] else []
+    rows = list(takewhile(lambda line: "|" in line, reversed(above)))[::-1]
+    ruler = next((at for at, row in enumerate(rows) if at and _TABLE_RULER.fullmatch(row)), 0)
+    between = ["| … |"] if ruler and ruler < len(rows) - 1 else []
+    return "\n".join((rows[ruler - 1], rows[ruler], *between, text[begin:start])) if ruler else ""
+
+
+def _item_mark(text: str, start: int, end: int) -> str:
+    """The list mark of the item that the range begins with, if the range goes on to further lines; else empty."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    return before.lstrip(" \t>") if "\n" in text[start:end] and _ITEM_MARK.fullmatch(before) else ""
 
 
 def _readable(text: str, places: Collection[int]) -> str:
@@ -164,12 +147,31 @@ class Quoted(NamedTuple):
     cited: tuple[Passage, ...]
 
 
+UNSURE_LINES = 12
+"""The most lines of an answer that kb is not sure of."""
+
+
+def quote_briefly(excerpts: Sequence[Excerpt], first: int = 1) -> Quoted:
+    """The best line of each passage, word for word, as many as fit into `UNSURE_LINES`."""
+    brief = [each.brief() for each in excerpts]
+    while True:
+        quoted = quote_excerpts(brief, first)
+        if len(brief) <= 1 or quoted.text.count("\n") < UNSURE_LINES:
+            return quoted
+        brief.pop()
+
+
 def quote_excerpts(excerpts: Sequence[Excerpt], first: int = 1) -> Quoted:
-    """Pieces of passages, word for word, the most likely passage first, their markers counted from `first`."""
-    cited = tuple(each.passage._replace(number=place) for place, each in enumerate(excerpts, first))
+    """Pieces of passages and their surroundings, word for word, the most likely passage first.
+
+    Markers are counted from `first`; each piece is a claim.
+    """
+    numbered = tuple(enumerate(excerpts, first))
     claims = tuple(
-        Claim(each.piece.text, (place,), "supported", each.piece.text, sentence_citation(each.passage, each.piece))
-        for place, each in enumerate(excerpts, first)
+        Claim(piece.text, (place,), "supported", piece.text, sentence_citation(each.passage, piece))
+        for place, each in numbered
+        for piece in each.pieces
     )
-    pieces = [Piece(each.passage, each.piece, place) for place, each in enumerate(excerpts, first)]
-    return Quoted(show_excerpts(pieces), claims, cited)
+    places = {place for place, _ in numbered}
+    text = "\n\n".join(show_excerpt(each, place, places) for place, each in numbered)
+    return Quoted(text, claims, tuple(each.passage._replace(number=place) for place, each in numbered))

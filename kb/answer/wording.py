@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kb.domain.answers import ClaimStatus, Hop
+from kb.domain.answers import Answer, ClaimStatus, Hop
 from kb.errors import KbError
 from kb.language.detect import query_language
 
 LITERAL_SHARE = 0.5
 """From this share of a question's weight on, its words are reported as found."""
 
+NAMED_LANGUAGES = frozenset(("ko", "en", "ja", "zh"))
+"""The languages of notes that a message names."""
+
 # English and Korean; the arguments of a message fill its braces in order.
 _OUTCOMES: Mapping[str, tuple[str, str]] = {
     # Refusals, by their reason.
-    "score_gate": (
-        "Not in your notes: nothing found is likely to answer this.",
-        "근거 부족. 노트에 이 질문의 답이 없습니다.",
-    ),
+    "score_gate": ("I did not find an answer in your notes.", "노트에서 답을 찾지 못했습니다."),
     "llm_self_judge": (
-        "Not in your notes: what was found does not answer this.",
-        "근거 부족. 찾은 곳에서 확인되는 답이 없습니다.",
+        "I did not find an answer in your notes: what was found does not answer this.",
+        "노트에서 답을 찾지 못했습니다. 찾은 곳에서 확인되는 답이 없습니다.",
     ),
     "no_index": ("Nothing is indexed yet.", "아직 색인된 노트가 없습니다."),
     "no_chunks": (
         "Not in your notes: nothing was found for these words.",
-        "근거 부족. 질문의 말이 나오는 곳이 없습니다.",
+        "노트에 없습니다. 질문의 말이 나오는 곳이 없습니다.",
     ),
     "llm_stream_aborted": ("The answer was stopped before the end.", "답변이 끝나기 전에 멈췄습니다."),
     # How an answer was made, in the line below it; the reason where there is none.
@@ -40,17 +40,42 @@ _OUTCOMES: Mapping[str, tuple[str, str]] = {
     "outcome grounded": ("grounded ✓", "출처 확인 ✓"),
     "outcome not grounded": ("grounded ✗", "출처 확인 ✗"),
     # Headings.
-    "unsure": ("Perhaps this; not sure:", "확실하지 않지만, 아마 이것일 수 있습니다:"),
+    "unsure": ("Perhaps:", "확실하지 않지만 아마:"),
     "nearest": ("nearest places:", "가장 가까운 곳:"),
     "checked": ("after checking against the sources:", "출처와 대조한 뒤:"),
 }
 
+# Why kb is sure of an answer or not.
+_SURENESS: Mapping[str, tuple[str, str]] = {
+    "sure words": (
+        "Sure: one place has most words of the question.",
+        "확실한 까닭: 한 곳에 질문의 말이 대부분 나옵니다.",
+    ),
+    "sure meaning": (
+        "Sure: one place is much nearer to the question than any other.",
+        "확실한 까닭: 한 곳이 다른 곳보다 질문에 훨씬 가깝습니다.",
+    ),
+    "sure code": ("Sure: this is the code that the question names.", "확실한 까닭: 질문이 가리키는 코드입니다."),
+    "unsure words": (
+        "Not sure: the best place has few words of the question.",
+        "확실하지 않은 까닭: 가장 나은 곳에 질문의 말이 적습니다.",
+    ),
+    "unsure meaning": (
+        "Not sure: several places are about as near to the question.",
+        "확실하지 않은 까닭: 여러 곳이 질문에 비슷하게 가깝습니다.",
+    ),
+    "unsure code": ("Not sure: other code fits about as well.", "확실하지 않은 까닭: 다른 코드도 비슷하게 맞습니다."),
+    "unsure written": (
+        "Not sure: not every sentence could be checked against its source.",
+        "확실하지 않은 까닭: 출처와 대조하지 못한 문장이 있습니다.",
+    ),
+    "refused": (
+        "No answer: no place is near enough to the question.",
+        "답이 없는 까닭: 질문에 충분히 가까운 곳이 없습니다.",
+    ),
+}
+
 _NOTES: Mapping[str, tuple[str, str]] = {
-    # How the best passage was found.
-    "found words": ("found literally", "질문의 말 그대로 찾음"),
-    "found part": ("found by some of its words", "질문의 말 일부로 찾음"),
-    "found meaning": ("found by meaning", "뜻으로 찾음"),
-    "found other": ("found in another language", "다른 언어에서 찾음"),
     "evidence": ("evidence {}", "근거 {}"),
     # Notes beside an answer.
     "not_kept": ("this answer was not kept: {}", "이 답변은 저장되지 않았습니다: {}"),
@@ -73,6 +98,11 @@ _NOTES: Mapping[str, tuple[str, str]] = {
         "가장 나은 문장이 질문과 다른 수, 이름, 부정이나 반대를 말함",
     ),
     "of_other_days": ('nothing says that this is of "{}"', '"{}"의 글이라는 표시가 없는 곳'),
+    "quoted in ko": ("the note is in Korean, and quoted as written", "한국어 노트의 원문입니다"),
+    "quoted in en": ("the note is in English, and quoted as written", "영어 노트의 원문입니다"),
+    "quoted in ja": ("the note is in Japanese, and quoted as written", "일본어 노트의 원문입니다"),
+    "quoted in zh": ("the note is in Chinese, and quoted as written", "중국어 노트의 원문입니다"),
+    "written_on": ('"{}" was written on {}', '"{}": {}에 쓴 노트'),
     "goes_on": ("the whole definition: {}", "정의 전체: {}"),
     "bound steps": (
         "stopped at the most steps allowed (rag.deep_steps)",
@@ -140,7 +170,7 @@ _WHY_KO: Mapping[str, str] = {
 }
 
 
-_MESSAGES: Mapping[str, tuple[str, str]] = {**_OUTCOMES, **_NOTES, **_STEPS, **_CLAIM_REASONS}
+_MESSAGES: Mapping[str, tuple[str, str]] = {**_OUTCOMES, **_SURENESS, **_NOTES, **_STEPS, **_CLAIM_REASONS}
 
 
 def say(language: str, message: str, *about: str) -> str:
@@ -179,11 +209,20 @@ def checked_heading(language: str) -> str:
     return say(language, "checked")
 
 
-def how_found(language: str, *, words: float, by_words: bool, in_own_language: bool) -> str:
-    """How the best passage was found; `words` is the share of the question's weight that one passage contains."""
-    if words >= LITERAL_SHARE:
-        return say(language, "found words")
-    return say(language, "found part" if by_words else "found meaning" if in_own_language else "found other")
+def why_words(answer: Answer) -> str | None:
+    """A sentence on why kb is sure of an answer, is not, or refuses; None where that does not follow from evidence."""
+    language, evidence = query_language(answer.question), answer.evidence
+    if evidence is None or answer.refusal_reason not in (None, "score_gate"):
+        return None
+    if answer.refusal_reason is not None:
+        return say(language, "refused")
+    if not answer.grounded:
+        return say(language, "unsure written")
+    how = "words" if evidence.lexical >= LITERAL_SHARE else "meaning"
+    if answer.state == "unsure":  # words in plenty leave that others have them too
+        how = "meaning" if how == "words" else "words"
+    state = "sure" if answer.state == "answered" else "unsure"
+    return say(language, f"{state} {'code' if evidence.channel == 'code' else how}")
 
 
 def outcome_words(language: str, refusal_reason: str | None, *, is_quoted: bool, grounded: bool, is_sure: bool) -> str:

@@ -160,11 +160,28 @@ class Hop(NamedTuple):
     places: tuple[HopPlace, ...]
 
 
+SpanKind = Literal["piece", "claim", "marker", "beside", "plain"]
+"""`piece`: quoted, and answers; `claim`: a model's sentence; `beside`: quoted around a piece; `plain`: said by kb or a
+model."""
+
+SpanForm = Literal["prose", "code", "table"]
+
+
+@on_wire(fields="kind form text claim?")
+class Span(NamedTuple):
+    """A part of the answer's text to paint in one way; `claim` is the place of its sentence among `claims`, from 0."""
+
+    kind: SpanKind
+    form: SpanForm
+    text: str
+    claim: int | None = None
+
+
 @on_wire(
     "answer.v1",
     fields="""question search_query answer=text citations claims grounded state refusal_reason evidence model embedding
         prompt_template_version retrieval usage notes conversation_id turn_index created_at index_version
-        ranking_version hops?""",
+        ranking_version hops? spans? why?""",
 )
 class Answer(NamedTuple):
     """An answer, or a refusal where `refusal_reason` is set. `grounded`: what each sentence cites supports it.
@@ -172,7 +189,8 @@ class Answer(NamedTuple):
     `state` says whether kb is sure of it: `answered` (enough for `rag.answer_precision`), `unsure`, or `refused`.
     """
 
-    # `text` carries the markers.
+    # `text` carries the markers; `spans` are its parts, `why` is a sentence on why kb is sure or not. Both follow from
+    # the rest and are not stored (`kb.answer.spans`).
     question: str
     search_query: str
     text: str
@@ -198,6 +216,8 @@ class Answer(NamedTuple):
     turn_index: int | None = None
     state: AnswerState = "refused"
     hops: tuple[Hop, ...] = ()
+    spans: tuple[Span, ...] = ()
+    why: str | None = None
 
 
 class Turn(NamedTuple):

@@ -92,13 +92,13 @@ def is_code(text: str, at: int) -> bool:
     if "```" not in text and "~~~" not in text:
         return False
     fence = ""
-    for line in _lines(text[:at]):
+    for line in text_lines(text[:at]):
         if line.kind == "fence" and (not fence or _fence(text, line).startswith(fence)):
             fence = "" if fence else _fence(text, line)
     return bool(fence)
 
 
-class _Line(NamedTuple):
+class Line(NamedTuple):
     """A line `start`..`end`. `content` begins after its quotation marks (`depth` of them) and list marker."""
 
     start: int
@@ -110,11 +110,11 @@ class _Line(NamedTuple):
 
 def _segments(text: str) -> Iterator[tuple[Range, bool]]:
     """Ranges that no sentence crosses, each with whether it is prose to cut further."""
-    paragraph: list[_Line] = []
-    code: list[_Line] = []
+    paragraph: list[Line] = []
+    code: list[Line] = []
     fence = ""
     in_table = False
-    for line in _lines(text):
+    for line in text_lines(text):
         if fence:
             closes = line.kind == "fence" and _fence(text, line).startswith(fence)
             if closes or line.kind == "blank" or len(code) == _CODE_LINES:
@@ -143,7 +143,8 @@ def _segments(text: str) -> Iterator[tuple[Range, bool]]:
     yield from _paragraph(paragraph)
 
 
-def _lines(text: str) -> Iterator[_Line]:
+def text_lines(text: str) -> Iterator[Line]:
+    """The lines of a Markdown text, each with its kind."""
     start = above = 0  # `above` is the length of the line above, where it begins a paragraph
     while start < len(text):
         end = text.find("\n", start)
@@ -153,26 +154,26 @@ def _lines(text: str) -> Iterator[_Line]:
         kind = (match.lastgroup if match else None) or ("blank" if content == end else "text")
         if kind == "fence" and 0 < above <= end - start and text[start:end] == "~" * (end - start):
             content, kind = start, "text"  # it underlines a title of reStructuredText
-        yield _Line(start, content, end, kind, text.count(">", start, content))
+        yield Line(start, content, end, kind, text.count(">", start, content))
         above = end - start if kind == "text" and not above else 0
         start = end + 1
 
 
-def _whole(lines: list[_Line]) -> Iterator[tuple[Range, bool]]:
+def _whole(lines: list[Line]) -> Iterator[tuple[Range, bool]]:
     if lines:
         yield (lines[0].start, lines[-1].end), False
 
 
-def _paragraph(lines: list[_Line]) -> Iterator[tuple[Range, bool]]:
+def _paragraph(lines: list[Line]) -> Iterator[tuple[Range, bool]]:
     if lines:
         yield (lines[0].content, lines[-1].end), lines[0].kind != "row"
 
 
-def _fence(text: str, line: _Line) -> str:
+def _fence(text: str, line: Line) -> str:
     return text[line.start : line.content].lstrip(" \t>")
 
 
-def _starts_a_paragraph(text: str, paragraph: list[_Line], line: _Line) -> bool:
+def _starts_a_paragraph(text: str, paragraph: list[Line], line: Line) -> bool:
     """Whether a line does not continue the paragraph's last one.
 
     A line break is deliberate where the line's first word would have fitted on the line before, within the

@@ -12,6 +12,7 @@ import secrets
 from typing import Any, TypeVar
 from urllib.parse import quote
 
+from kb.answer.spans import as_markdown
 from kb.domain.answers import Answer
 from kb.domain.citations import cited_lines
 from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Neighbour, Picture, Pictures
@@ -177,13 +178,13 @@ def answer_text(answer: Answer) -> str:
         "unsure": f"unsure{likely}: perhaps this; fetch the citations before you rely on it",
         "refused": "refused: the documents hold no answer that kb is sure enough of; nearest places below",
     }[answer.state]
-    parts = [f"{sure}. {fence.said}", fence.around(answer.text)]
+    parts = [f"{sure}. {fence.said}", fence.around(as_markdown(answer.spans))]
     for each in answer.citations:
         head = f"{each.marker or '-'} {visible_line(each.citation.to_uri())}"
         quoted = (each.label, each.quote) if each.quote and not _is_in(each.quote, answer.text) else ()
         parts.append(fence.around("\n".join((head, *quoted))))
     told = [f"step {hop.number} ({hop.state}): {visible_line(hop.question)}" for hop in answer.hops]
-    told += [f"note: {visible_line(note)}" for note in answer.notes]
+    told += [f"note: {visible_line(note)}" for note in (*answer.notes, *([answer.why] if answer.why else ()))]
     parts += [fence.around("\n".join(told))] if told else []
     parts += [f"session: {visible_line(answer.conversation_id)}"] if answer.conversation_id else []
     return "\n".join(parts)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kb.answer.wording import hop_line
-from kb.domain.answers import Answer, AnswerCitation, Hop
+from kb.domain.answers import Answer, AnswerCitation, Hop, SpanKind
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.search import Passage
@@ -32,10 +32,11 @@ def clean_line(text: str) -> str:
 
 
 PLACE, QUIET, HEADING, MATCH = "cyan", "dim", "bold", "bold underline"
+_PAINT: dict[SpanKind, str] = {"piece": HEADING, "claim": "", "marker": PLACE, "beside": QUIET, "plain": ""}
 STATES = {
     "answered": ("green", "Answered from your notes"),
-    "unsure": ("yellow", "Perhaps this; not sure"),
-    "refused": ("dim", "Not in your notes"),
+    "unsure": ("yellow", "Perhaps"),
+    "refused": ("dim", "No answer found in your notes"),
 }
 
 
@@ -93,12 +94,14 @@ def answer_text(answer: Answer) -> Text:
     """An answer above its places: how sure kb is, the text, which sentences are not shown to be supported, and why."""
     colour, said = STATES[answer.state]
     found = Text().append(said + "\n", style=f"bold {colour}")
-    found.append(clean(answer.text) + "\n")
+    for span in answer.spans:
+        found.append(clean(span.text), _PAINT[span.kind])
+    found.append("\n")
     for claim in answer.claims:
         if claim.status != "supported":
             found.append(f"{claim.status.replace('_', ' ')}: ", "red" if claim.status == "dropped" else "yellow")
             found.append(f"{clean_line(claim.text)} — {clean_line(claim.reason or '')}\n", QUIET)
-    for note in answer.notes:
+    for note in (*answer.notes, *([answer.why] if answer.why else ())):
         found.append(clean_line(note) + "\n", QUIET)
     for hop in answer.hops:
         found.append(step_line(hop) + "\n", QUIET)

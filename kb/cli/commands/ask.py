@@ -9,7 +9,7 @@ import click
 
 from kb.cli.call import Call, json_option, pass_call
 from kb.cli.options import Number, QuestionCommand, WholeNumber, filter_options, help_option, mode_option, option
-from kb.cli.output.answer import show_answer, show_tokens
+from kb.cli.output.answer import show_answer, show_short, show_tokens
 from kb.cli.output.printing import print_json
 from kb.cli.output.streams import question_of
 from kb.domain.answers import AskEvent
@@ -30,6 +30,7 @@ Examples:
   kb ask "청킹 규칙은?"
   kb ask 게이트웨이 재시도 횟수                     # several words need no quotes
   kb ask "How often does the gateway retry?" --explain
+  kb ask "배터리는 언제 교체하나?" --short            # only the line that answers, and its place
   kb ask --deep "업로드는 몇 번 재시도하고 배터리는 몇 시간 버티나?"
   kb ask "배터리는 몇 시간 버티나?" --session 점검     # begins a conversation
   kb ask "그럼 언제 교체해?" --session 점검          # goes on with it
@@ -56,6 +57,7 @@ Examples:
     is_flag=True,
     help="In steps: search for each part of the question, then for what is still missing.",
 )
+@option("--short", is_flag=True, help="Show only what answers and its place.")
 @option("--explain", is_flag=True, help="Show the source of each sentence, and how the passages were found.")
 @option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as they come, then answer.v1.")
 @json_option("Print answer.v1.")
@@ -72,6 +74,7 @@ def ask_command(
     seed: int | None,
     session_id: str | None,
     deep: bool,
+    short: bool,
     explain: bool,
     stream: bool,
     as_json: bool,
@@ -100,8 +103,11 @@ def ask_command(
         call.remember(shown_answer(answer))
         print_json(answer)
     else:
-        with show_tokens(live=sys.stdout.isatty()) as tokens:
+        with show_tokens(live=sys.stdout.isatty() and not short) as tokens:
             answer = ask(call.session, request, RunHandle(tokens.take))
         call.remember(shown_answer(answer))
-        show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
+        if short:
+            show_short(answer)
+        else:
+            show_answer(answer, explain=explain or config.rag.explain_default, shown=tokens.shown)
     return 0 if answer.state == "answered" else 1

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import click
 
+from kb.answer.generated_text import show_markers
 from kb.answer.wording import (
     checked_heading,
     evidence_words,
     hop_line,
-    how_found,
     nearest_heading,
     outcome_words,
     share_words,
     two_places,
     unsure_heading,
 )
-from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_parts, echo_text, styled
+from kb.cli.output.printing import HEADING, PLACE, QUIET, Style, echo_folded, echo_parts, echo_styled, echo_text, styled
 from kb.cli.output.terminal import Folding, columns, plain, plain_line, shows_links, with_code
-from kb.domain.answers import Answer, AnswerCitation, AskEvent, Claim, Generated, HopTaken, SecondVerdict
+from kb.domain.answers import Answer, AnswerCitation, AskEvent, Claim, Generated, HopTaken, SecondVerdict, SpanKind
 from kb.language.detect import query_language
 from kb.retrieve.notes import note_label
 
@@ -29,6 +29,8 @@ from kb.retrieve.notes import note_label
 _SHOWN_PLACES = 3
 
 _RULE = "─" * 57
+
+_PAINT: Mapping[SpanKind, Style] = {"piece": HEADING, "claim": {}, "marker": PLACE, "beside": QUIET, "plain": {}}
 
 
 class Tokens:
@@ -81,7 +83,7 @@ def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
     if answer.state == "unsure" and not says_itself:
         echo_folded(unsure_heading(query_language(answer.question)), style=HEADING)
     if is_new and (answer.refusal_reason is not None or not explain):
-        echo_text(answer.text)
+        echo_styled((span.text, _PAINT[span.kind]) for span in answer.spans)
     if explain:
         _show_trace(answer)
     elif answer.refusal_reason is None:
@@ -92,9 +94,22 @@ def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
         _show_candidates(answer)
     for note in answer.notes:
         echo_folded(plain_line(note), head=f"{note_label(answer.question)}: ", err=True)
+    if answer.why:
+        echo_folded(answer.why, style=QUIET)
     echo_parts(_footer(answer), style=QUIET)
     if explain:
         echo_parts(list(_details(answer)), style=QUIET)
+
+
+def show_short(answer: Answer) -> None:
+    """Prints the pieces or sentences of the answer and their places; of a refusal, the nearest place."""
+    kept = [claim for claim in answer.claims if claim.status != "dropped"]
+    for claim in kept:
+        echo_text(claim.text + show_markers(claim.passages))
+    if not kept:
+        echo_text(answer.text)
+    for citation in answer.citations if kept else answer.citations[:1]:
+        _show_citation(citation, citation.marker or " · ")
 
 
 def _show_claims(answer: Answer) -> None:
@@ -178,10 +193,6 @@ def _footer(answer: Answer) -> list[str]:
     is_sure = answer.state == "answered"
     reason, grounded = answer.refusal_reason, answer.grounded
     parts = [outcome_words(language, reason, is_quoted=is_quoted, grounded=grounded, is_sure=is_sure)]
-    if reason is None and evidence is not None and answer.hits:
-        own = answer.hits[0].retrieval.is_own
-        by_words = retrieval.mode == "lexical"
-        parts.append(how_found(language, words=evidence.lexical, by_words=by_words, in_own_language=own))
     if answer.model.id != "none":
         if not is_quoted:
             parts += [answer.model.id, answer.prompt_template_version]

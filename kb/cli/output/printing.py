@@ -64,6 +64,22 @@ def echo_text(text: str) -> None:
             echo_folded(line)
 
 
+def echo_styled(parts: Iterable[tuple[str, Style]]) -> None:
+    """Prints a text whose parts have a style each, on a terminal folded at spaces; its code keeps its lines."""
+    text, ranges = "", list[tuple[int, int, Style]]()
+    for part, style in parts:
+        ranges.append((len(text), len(text) + len(part), style))
+        text += plain(part)
+    width = columns() if sys.stdout.isatty() else 0
+    begin = 0
+    for line, is_code in with_code(text.split("\n")):
+        for start, end in fold(line, width) if width and not is_code else [(0, len(line))]:
+            first, last = begin + start, begin + end
+            cut = ((text[max(a, first) : min(b, last)], style) for a, b, style in ranges if a < last and b > first)
+            click.echo("".join(styled(part, style) for part, style in cut))
+        begin += len(line) + 1
+
+
 def echo_parts(parts: Sequence[str], *, style: Style | None = None) -> None:
     """Prints the parts on one line, on a terminal broken between them rather than inside one."""
     width = columns() if sys.stdout.isatty() else 0

@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any, TypeVar, get_args
 
+from kb.answer.spans import with_spans
 from kb.domain.answers import (
     Answer,
     AnswerCitation,
@@ -77,7 +78,7 @@ def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object]
 def stored_answer(row: queries.AnswerRow) -> Answer:
     """The answer in a row; its hits are not stored."""
     state: AnswerState = "unsure" if row.refusal_reason is None else "refused"  # where an older kb did not say
-    return Answer(
+    answer = Answer(
         question=row.query,
         search_query=row.search_query,
         text=row.answer,
@@ -115,6 +116,7 @@ def stored_answer(row: queries.AnswerRow) -> Answer:
         state=next((each for each in get_args(AnswerState) if each == row.state), state),
         hops=_read_all(Hop, row.hops_json),
     )
+    return with_spans(answer)
 
 
 def conversation(db: Connection, session_id: str) -> tuple[Turn, ...]:

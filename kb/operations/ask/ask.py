@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from contextlib import closing
 
+from kb.answer.spans import with_spans
 from kb.answer.wording import say, why
 from kb.domain.answers import Answer, Retrieved
 from kb.domain.run_handle import RunHandle
@@ -64,7 +65,7 @@ def answer_question(base: Base, request: AskRequest, handle: RunHandle, searched
         raise
     except KeyboardInterrupt:
         answer, fault = found.refusal("llm_stream_aborted", notes=(say(found.language, "stopped"),)), None
-    kept = _keep(found, answer)
+    kept = with_spans(_keep(found, answer))
     if fault is not None:
         raise fault
     return kept

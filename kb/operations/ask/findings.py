@@ -221,7 +221,9 @@ def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[Answe
         if passage.number not in used:
             continue
         at = next((c for c in kept if c.passages[:1] == (passage.number,) and c.citation is not None), None)
-        single = at is not None and sum(passage.number in claim.passages for claim in kept) == 1
+        # Of quoted pieces the best one is the place; of several sentences of a model, the whole passage.
+        is_piece = at is not None and at.quote == at.text and not isinstance(at.citation, CodeCitation)
+        single = is_piece or sum(passage.number in claim.passages for claim in kept) == 1
         found.append(
             AnswerCitation(
                 f"[{passage.number}]",

@@ -10,17 +10,8 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from kb.answer.judging import (
-    READ_PASSAGES,
-    Excerpt,
-    Judgement,
-    Measure,
-    judge,
-    read_excerpts,
-    read_sentence,
-    standing,
-    term_weights,
-)
+from kb.answer.judging import Judgement, Measure, judge, read_sentence, standing
+from kb.answer.pieces import READ_PASSAGES, Excerpt, read_excerpts, term_weights
 from kb.answer.questions import resolve
 from kb.answer.wording import say
 from kb.domain.answers import Channel, EmbeddingRef, Evidence, Turn
@@ -159,7 +150,7 @@ def _doubt(question: str, judged: Judgement, language: str) -> str | None:
     if not judged.excerpts or not judged.standing.is_own:
         return None
     best = judged.excerpts[0]
-    return say(language, "doubtful") if read_sentence(question, best.best, best.passage).is_doubted else None
+    return say(language, "doubtful") if read_sentence(question, best.best.text, best.passage).is_doubted else None
 
 
 def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: str) -> str | None:

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from kb.answer.quoting import quote_excerpts
-from kb.answer.wording import say, why
+from kb.answer.quoting import Quoted, quote_briefly, quote_excerpts
+from kb.answer.wording import NAMED_LANGUAGES, say, why
+from kb.answer.words import expectation, words_of
 from kb.domain.answers import Answer
 from kb.domain.code_hits import CodeFound
 from kb.domain.generation import LanguageModel, ModelRef
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
+from kb.language.dates import time_span
 from kb.operations.ask.findings import Findings, Written
 from kb.operations.opening.base import Base
+from kb.store import queries
 
 if TYPE_CHECKING:
     from kb.operations.ask.generate import Generation  # a quoted answer need not load it
+
+# A day that is another one where it is written so much later is relative.
+_LATER = timedelta(days=800)
 
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
@@ -37,12 +44,12 @@ def answer_found(base: Base, found: Findings, handle: RunHandle) -> tuple[Answer
         asked = found._replace(history=()) if hidden else found
         return generate_answer(base, asked, readable, model, handle) if readable else None
 
-    return write_or_quote(base, found, write, lambda: _quote(found))
+    return write_or_quote(base, found, write, lambda: _quote(base, found))
 
 
 def quote_found(base: Base, found: Findings) -> Answer:
     """The answer in quoted sentences, or the refusal."""
-    return _refusal(base, found) or _quote(found)
+    return _refusal(base, found) or _quote(base, found)
 
 
 def write_or_quote(
@@ -86,7 +93,7 @@ def _refusal(base: Base, found: Findings) -> Answer | None:
     return found.refusal("score_gate") if found.state == "refused" else None
 
 
-def _quote(found: Findings) -> Answer:
+def _quote(base: Base, found: Findings) -> Answer:
     """Sentences of the notes, word for word."""
     written = Written(EXTRACTIVE, found.passages)
     if found.code is not None:
@@ -95,9 +102,29 @@ def _quote(found: Findings) -> Answer:
     if judged is None or not judged.excerpts:
         return found.refusal("llm_self_judge", written)
     asked_for = {passage.chunk_id for passage in found.passages}
-    pieces = judged.shown() if found.state == "answered" else judged.perhaps()
-    quoted = quote_excerpts([each for each in pieces if each.passage.chunk_id in asked_for], found.first_number)
-    return found.answer(written, quoted.text, quoted.claims, quoted.cited)
+    excerpts, quote = (
+        (judged.shown(), quote_excerpts) if found.state == "answered" else (judged.perhaps(), quote_briefly)
+    )
+    quoted = quote([each for each in excerpts if each.passage.chunk_id in asked_for], found.first_number)
+    other = {each.lang for each in quoted.cited[:1]} & NAMED_LANGUAGES - {found.language}
+    notes = tuple(say(found.language, f"quoted in {language}") for language in other)
+    if "time" in expectation(words_of(found.request.question).words).kinds:
+        notes += _written_on(base, found.language, quoted)
+    return found.answer(written, quoted.text, quoted.claims, quoted.cited, notes)
+
+
+def _written_on(base: Base, language: str, quoted: Quoted) -> tuple[str, ...]:
+    """When a quoted "next Friday" was written, where its document says so; empty where it says no such day."""
+    by_number = {each.number: each.doc_id for each in quoted.cited}
+    for claim in quoted.claims:
+        row = queries.select_written_on(base.db, doc_id=by_number[claim.passages[0]])
+        if row is None:
+            continue
+        written = date.fromisoformat(row.day)
+        days, later = (time_span(claim.text, day) for day in (written, written + _LATER))
+        if days and later and days.first != later.first:
+            return (say(language, "written_on", days.phrase, row.day),)
+    return ()
 
 
 def _quote_code(found: Findings, code: CodeFound, written: Written) -> Answer:

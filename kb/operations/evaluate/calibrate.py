@@ -128,5 +128,5 @@ def _ask(base: Base, question: Question, expected: Expected | None) -> Judged:
     if expected is None:
         return Judged(judgement, question.answerable)
     shown = judgement.shown() if judgement is not None and judgement.excerpts else ()
-    there = "\n".join(each.piece.text for each in shown if each.passage.chunk_id in expected.passages)
+    there = "\n".join(each.text() for each in shown if each.passage.chunk_id in expected.passages)
     return Judged(judgement, question.answerable, bool(there) and holds_all(question.must_contain, there) != 0)

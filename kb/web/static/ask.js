@@ -7,8 +7,8 @@ import { address, FILTER_NAMES } from "./state.js";
 
 const STATES = {
   answered: ["answered", "Answered from your notes"],
-  unsure: ["unsure", "Perhaps this; not sure"],
-  refused: ["refused", "Not in your notes"],
+  unsure: ["unsure", "Perhaps"],
+  refused: ["refused", "No answer found in your notes"],
 };
 const STANDINGS = {
   stands: ["good", "unchanged"],
@@ -106,8 +106,8 @@ function show(answer, state, holder) {
       "section",
       { class: "answer", "aria-label": "Answer" },
       h("p", { class: `verdict ${name}` }, title),
-      h("div", { class: "answer-text", lang: language(answer.answer) }, isRefused ? answer.answer : sentences(answer, state)),
-      answer.notes.map((note) => h("p", { class: "hint" }, note)),
+      h("div", { class: "answer-text", lang: language(answer.answer) }, painted(answer, state)),
+      [...answer.notes, ...(answer.why ? [answer.why] : [])].map((note) => h("p", { class: "hint" }, note)),
       cards.length ? h("h2", { class: "over-cards" }, isRefused ? "Nearest places" : "Where it is from") : null,
       h("ol", { class: "cards" }, cards),
       dropped(answer),
@@ -119,39 +119,32 @@ function show(answer, state, holder) {
 
 const language = (text) => (/[\uac00-\ud7a3]/u.test(text) ? "ko" : null);
 
-/** The text with each sentence marked by what became of it, and each marker a link to its place. */
-function sentences(answer, state) {
+/** The spans of the text: pieces that answer, sentences by what became of them, markers as links, code in blocks. */
+function painted(answer, state) {
   const places = new Map(answer.citations.map((each) => [each.marker, each]));
-  const found = [];
-  let at = 0;
-  for (const claim of answer.claims.filter((each) => each.status !== "dropped")) {
-    const start = answer.answer.indexOf(claim.text, at);
-    if (start < 0) continue;
-    found.push(...withMarkers(answer.answer.slice(at, start), places, state));
-    const why = claim.reason ?? SENTENCES[claim.status];
-    found.push(h("span", { class: `sentence ${claim.status}`, title: `${statusWord(claim)}: ${why}` }, flowing(claim.text)));
-    at = start + claim.text.length;
+  const shown = [];
+  let block = null; // the code block that the last span was of
+  for (const span of answer.spans) {
+    block = span.form === "code" ? (block ?? h("code", { class: "block" })) : null;
+    if (block && !shown.includes(block)) shown.push(block);
+    const text = block ? span.text.replace(/^[ \t>]*(```|~~~)[^\n]*\n?/gmu, "") : flowing(span.text);
+    (block ? { push: (each) => block.append(each) } : shown).push(part(span, text, answer.claims[span.claim], places, state));
   }
-  return [...found, ...withMarkers(answer.answer.slice(at), places, state)];
+  return shown;
+}
+
+function part(span, text, claim, places, state) {
+  if (span.kind === "piece") return h("mark", { class: "piece" }, text);
+  if (span.kind === "claim") return h("span", { class: `sentence ${claim.status}`, title: `${statusWord(claim)}: ${claim.reason ?? SENTENCES[claim.status]}` }, text);
+  if (span.kind !== "marker") return h("span", { class: span.kind }, text);
+  const place = places.get(span.text);
+  return h("a", { class: "marker", ...leadsTo(place.citation, place.chunk_id, state), "aria-label": `Place ${span.text.slice(1, -1)}` }, span.text.slice(1, -1));
 }
 
 const statusWord = (claim) => claim.status.replace("_", " ");
 
-/** Text as it flows: the ends of lines within a paragraph are the file's, not the reader's; code keeps its own. */
-function flowing(text) {
-  return text.split(/^(```[\s\S]*?^```[^\n]*$)/mu).map((part) => {
-    if (part.startsWith("```")) return h("code", { class: "block" }, part.replace(/^```[^\n]*\n|\n?```$/gu, ""));
-    return part.replace(/(?<=\S)\n(?=[^\s\-*+>|#\d])/gu, " ");
-  });
-}
-
-function withMarkers(text, places, state) {
-  return text.split(/(\[\d+\])/u).flatMap((part) => {
-    const place = places.get(part);
-    if (!place) return flowing(part);
-    return h("a", { class: "marker", ...leadsTo(place.citation, place.chunk_id, state), "aria-label": `Place ${part.slice(1, -1)}` }, part.slice(1, -1));
-  });
-}
+/** Prose as it flows: the ends of lines within a paragraph are the file's, not the reader's. */
+const flowing = (text) => text.replace(/(?<=\S)\n(?=[^\s\-*+>|#\d])/gu, " ");
 
 function card(each, index, state) {
   const place = each.citation;

@@ -1,0 +1,318 @@
+"""Chooses what an answer shows of a passage: up to two pieces that answer, marked, and short surroundings.
+
+A piece is a sentence, a list item with the items below it, a table row or a code block; where the question asks for a
+list or for steps, the whole list or table. A sentence that ends in a colon takes along the list or code it announces, a
+very short one its better neighbour. Measured on questions with known answers: `python -m benchmarks answers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from kb.answer.words import Words, expectation, folded_term, words_of
+from kb.domain.search import Passage, Sentence, Term, TermWeight
+from kb.domain.text import Range
+from kb.language.lists import pattern
+from kb.language.sentences import Line, is_code, sentences, text_lines
+from kb.records import NamedTuple
+from kb.retrieve.index import Index
+
+READ_PASSAGES = 5
+"""How many of the first passages are read sentence by sentence."""
+
+COMPARED_SENTENCES = 16
+"""How many sentences of the first passage, those with most words, are encoded and compared by their tokens."""
+
+SHOWN_CHARS = 400
+"""The most characters that are shown of a passage, unless its pieces are longer."""
+
+# The weights of a sentence's other features, relative to all its terms: the question's pairs of letters, which forgive
+# endings, and a date, number, name, place or reason where the question asks for one. Then the weight of words beside
+# the score by tokens.
+_PAIRS, _EXPECTED = 0.3, 0.2
+_WORDS_WEIGHT = 0.2
+
+# A second piece scores at most this much less than the first.
+_SECOND_GAP = 0.1
+# A sentence of fewer characters is marked with a neighbour of its paragraph, both in at most so many.
+_SHORT_CHARS, _GROWN_CHARS = 60, 300
+# Surroundings: later sentences are preferred by this much.
+_GOES_ON = 0.1
+# The most lines of a sentence, which may be of code, where only the best line is shown.
+_BRIEF_LINES = 2
+# The most characters of a list or table that is marked whole, and of an item with all below it; lines of a code block.
+_LIST_CHARS, _ITEM_CHARS, _CODE_LINES = 900, 400, 12
+
+Nearness = Callable[[Sequence[str]], Sequence[float]]
+"""Sentences → how near the question's tokens are to each of them."""
+
+
+class Excerpt(NamedTuple):
+    """What is shown of a passage: its pieces, the best one first, and the ranges of its text that hold them, in order.
+
+    `best` is the best sentence, `score` its score (higher is better).
+    """
+
+    passage: Passage
+    pieces: tuple[Sentence, ...]
+    shown: tuple[Range, ...]
+    best: Sentence
+    score: float
+
+    def text(self) -> str:
+        """The shown ranges, a line end between them."""
+        return "\n".join(self.passage.text[start:end] for start, end in self.shown)
+
+    def brief(self) -> Excerpt:
+        """The first lines of the best sentence alone."""
+        lines = self.best.text.split("\n")[:_BRIEF_LINES]
+        text = "\n".join(lines).rstrip()
+        line = self.best._replace(text=text, end=self.best.start + len(text))
+        return self._replace(pieces=(line,), shown=((line.start, line.end),))
+
+
+def term_weights(index: Index, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
+    """The terms with their rarity, which is above 0 for a word of every passage too."""
+    return tuple(TermWeight(term.text, row.idf) for term, row in zip(terms, index.term_counts(terms), strict=True))
+
+
+def sentence_words(question: str, terms: Sequence[TermWeight], passage: Passage) -> list[tuple[Sentence, float]]:
+    """Every sentence of a passage with its score by the question's words, 0 to 1.5; terms are weighted by rarity."""
+    asked = words_of(question)
+    expected = expectation(asked.words)
+    pairs = {word[at : at + 2].lower() for word in asked.words for at in range(len(word) - 1)}
+    weights = folded_weights(terms)
+    total = sum(weights.values()) or 1.0
+    scored = []
+    for sentence in sentences(passage):
+        words = words_of(sentence.text)
+        score = sum(weights[term] for term in sorted(found_terms(words, weights))) / total
+        score += _PAIRS * sum(pair in words.folded for pair in pairs) / (len(pairs) or 1)
+        score += _EXPECTED * expected.is_met_by(sentence.text, words.words)
+        scored.append((sentence, score))
+    return scored
+
+
+def folded_weights(terms: Sequence[TermWeight]) -> dict[str, float]:
+    """The terms in folded form, each with its idf; where several fold to one, the rarest one's."""
+    weights: dict[str, float] = {}
+    for term, idf in terms:
+        folded = folded_term(term)
+        weights[folded] = max(idf, weights.get(folded, 0.0))
+    return weights
+
+
+def found_terms(words: Words, weights: Mapping[str, float]) -> frozenset[str]:
+    """The weighted terms that a text contains."""
+    return frozenset(term for term in weights if words.has(term))
+
+
+def read_excerpts(
+    question: str, terms: Sequence[TermWeight], passages: Sequence[Passage], near: Nearness | None
+) -> tuple[Excerpt, ...]:
+    """What to show of each passage, in order; nothing of a passage without sentences.
+
+    A sentence is scored by its words; in the first passage by the similarity of its tokens, and a little by its words.
+    """
+    excerpts: list[Excerpt] = []
+    for passage in passages:
+        scored = sentence_words(question, terms, passage)
+        if scored and near is not None and not excerpts:
+            scored = _compared(scored, near)
+        if scored:
+            excerpts.append(choose_pieces(question, passage, scored))
+    return tuple(excerpts)
+
+
+def _compared(scored: Sequence[tuple[Sentence, float]], near: Nearness) -> list[tuple[Sentence, float]]:
+    most = sorted(range(len(scored)), key=lambda at: (-scored[at][1], at))[:COMPARED_SENTENCES]
+    scores = dict(zip(most, near([scored[at][0].text for at in most]), strict=True))
+    return [(sentence, scores.get(at, 0.0) + _WORDS_WEIGHT * words) for at, (sentence, words) in enumerate(scored)]
+
+
+def choose_pieces(question: str, passage: Passage, scored: Sequence[tuple[Sentence, float]]) -> Excerpt:
+    """The pieces of a passage that answer best, by the scores of its sentences in order, and their surroundings."""
+    wants_all = pattern("expectations", "asks all").search(question) is not None
+    order = sorted(range(len(scored)), key=lambda at: (-scored[at][1], at))
+    best, score = scored[order[0]]
+    pieces = [_piece(passage.text, scored, order[0], wants_all)]
+    for at in order[1:]:
+        if score - scored[at][1] > _SECOND_GAP:
+            break
+        if not _lies_in(scored[at][0], pieces):
+            pieces.append(_piece(passage.text, scored, at, wants_all))
+            break
+    if len(_merged(pieces)) < len(pieces):
+        pieces = _merged(pieces)
+    shown = _surroundings(scored, pieces)
+    return Excerpt(passage, tuple(_sentence(passage, piece) for piece in pieces), tuple(shown), best, score)
+
+
+def _sentence(passage: Passage, at: Range) -> Sentence:
+    start, end = at
+    return Sentence(passage.number, start, end, passage.text[start:end])
+
+
+def _lies_in(sentence: Sentence, ranges: Sequence[Range]) -> bool:
+    return any(start <= sentence.start and sentence.end <= end for start, end in ranges)
+
+
+def _merged(ranges: Sequence[Range]) -> list[Range]:
+    """The ranges in order, overlapping ones as one."""
+    merged: list[Range] = []
+    for start, end in sorted(ranges):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _surroundings(scored: Sequence[tuple[Sentence, float]], pieces: Sequence[Range]) -> list[Range]:
+    """The pieces with the best sentences beside and between them, up to `SHOWN_CHARS`."""
+    shown = {at for at, (sentence, _) in enumerate(scored) if any(s <= sentence.start < e for s, e in pieces)}
+    left = SHOWN_CHARS - sum(end - start for start, end in pieces)
+    while True:
+        beside = [
+            (score + _GOES_ON * (at - 1 in shown), at)
+            for at, (sentence, score) in enumerate(scored)
+            if at not in shown and {at - 1, at + 1} & shown and sentence.end - sentence.start <= left
+        ]
+        if not beside:
+            break
+        at = max(beside)[1]
+        shown.add(at)
+        left -= scored[at][0].end - scored[at][0].start
+    ranges: list[Range] = []
+    for at in sorted(shown):
+        start, end = scored[at][0].start, scored[at][0].end
+        if at - 1 in shown:
+            start = ranges.pop()[0]
+        ranges.append((start, end))
+    return _merged([*ranges, *pieces])
+
+
+# --- one piece --------------------------------------------------------------------------------------------------------
+
+
+def _piece(text: str, scored: Sequence[tuple[Sentence, float]], best: int, wants_all: bool) -> Range:
+    """The whole of which a sentence is a part: an item, a list, a table, a code block; else the sentence."""
+    sentence = scored[best][0]
+    lines = tuple(text_lines(text))
+    first, last = (next(n for n, line in enumerate(lines) if line.end >= at) for at in (sentence.start, sentence.end))
+    alone = sentence.start, sentence.end
+    if is_code(text, sentence.start):
+        return _code_block(text, lines, first, last, alone)
+    if _is_row(text, lines[first]):
+        return _bounded(_rows(text, lines, first, last), alone) if wants_all else alone
+    head = _item_head(lines, first)
+    if head is not None:
+        below = _items_below(text, lines, head)
+        item = min(sentence.start, lines[head].content), max(sentence.end, lines[below].end)
+        return _bounded(_list(text, lines, head), _item(item, alone)) if wants_all else _item(item, alone)
+    if sentence.text.rstrip("*_ ").endswith((":", "：")):
+        return _announced(text, lines, last, alone)
+    return _grown(text, scored, best)
+
+
+def _bounded(whole: Range, otherwise: Range) -> Range:
+    return whole if whole[1] - whole[0] <= _LIST_CHARS else otherwise
+
+
+def _item(whole: Range, alone: Range) -> Range:
+    return whole if whole[1] - whole[0] <= _ITEM_CHARS else alone
+
+
+def _grown(text: str, scored: Sequence[tuple[Sentence, float]], at: int) -> Range:
+    """The sentence; a very short one with the better of the sentences beside it in its paragraph."""
+    start, end = scored[at][0].start, scored[at][0].end
+    if end - start >= _SHORT_CHARS:
+        return start, end
+    beside = []
+    for other in (at - 1, at + 1):
+        if 0 <= other < len(scored):
+            grown = min(start, scored[other][0].start), max(end, scored[other][0].end)
+            if grown[1] - grown[0] <= _GROWN_CHARS and "\n\n" not in text[grown[0] : grown[1]]:
+                beside.append((scored[other][1] + _GOES_ON * (other > at), grown))
+    return max(beside)[1] if beside else (start, end)
+
+
+def _code_block(text: str, lines: Sequence[Line], first: int, last: int, alone: Range) -> Range:
+    """The code between the fences around a sentence, unless it is long."""
+    begin = next((n for n in range(first, 0, -1) if lines[n - 1].kind == "fence"), first)
+    end = next((n for n in range(last, len(lines) - 1) if lines[n + 1].kind == "fence"), last)
+    return (lines[begin].start, lines[end].end) if end - begin < _CODE_LINES else alone
+
+
+def _is_row(text: str, line: Line) -> bool:
+    return text.count("|", line.start, line.end) > 1
+
+
+def _rows(text: str, lines: Sequence[Line], first: int, last: int) -> Range:
+    """The rows of a table around one, with its header."""
+    while first and _is_row(text, lines[first - 1]):
+        first -= 1
+    while last + 1 < len(lines) and _is_row(text, lines[last + 1]):
+        last += 1
+    return lines[first].start, lines[last].end
+
+
+def _indent(text: str, line: Line) -> int:
+    written = text[line.start : line.end]
+    return len(written) - len(written.lstrip(" \t>"))
+
+
+def _item_head(lines: Sequence[Line], at: int) -> int | None:
+    """The line that begins the list item of a line; None outside of lists."""
+    while at and lines[at].kind == "text" and lines[at - 1].kind in ("item", "text"):
+        at -= 1
+    return at if lines[at].kind == "item" else None
+
+
+def _items_below(text: str, lines: Sequence[Line], head: int) -> int:
+    """The last line of an item: the lines it goes on with, and the items below it."""
+    last, indent = head, _indent(text, lines[head])
+    for at in range(head + 1, len(lines)):
+        line = lines[at]
+        goes_on = line.kind == "text" and lines[at - 1].kind in ("item", "text")
+        if line.kind == "blank":
+            continue
+        is_below = line.depth == lines[head].depth and _indent(text, line) > indent
+        if line.kind not in ("item", "text") or not (is_below or goes_on):
+            break
+        last = at
+    return last
+
+
+def _list(text: str, lines: Sequence[Line], head: int) -> Range:
+    """The whole list that an item is of, with all below its items."""
+    indent = _indent(text, lines[head])
+    first = head
+    for at in range(head - 1, -1, -1):
+        line = lines[at]
+        if line.kind == "item" and _indent(text, line) == indent:
+            first = at
+            continue
+        ends = line.kind != "blank" and (line.kind != "text" or _item_head(lines, at) is None)
+        if ends and _indent(text, line) <= indent:
+            break
+    last = _items_below(text, lines, head)
+    while True:
+        following = next((at for at in range(last + 1, len(lines)) if lines[at].kind != "blank"), None)
+        if following is None or lines[following].kind != "item" or _indent(text, lines[following]) != indent:
+            break
+        last = _items_below(text, lines, following)
+    return lines[first].start if first < head or last > head else lines[head].content, lines[last].end
+
+
+def _announced(text: str, lines: Sequence[Line], last: int, alone: Range) -> Range:
+    """A sentence that ends in a colon, with the list or the code below it."""
+    below = next((at for at in range(last + 1, len(lines)) if lines[at].kind != "blank"), None)
+    if below is None:
+        return alone
+    if lines[below].kind == "item":
+        return _bounded((alone[0], _list(text, lines, below)[1]), alone)
+    end = next((at for at in range(below + 1, len(lines)) if lines[at].kind == "fence"), None)
+    if lines[below].kind == "fence" and end is not None and end - below - 1 <= _CODE_LINES:
+        return alone[0], lines[end].end
+    return alone

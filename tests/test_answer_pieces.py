@@ -1,0 +1,72 @@
+"""Which pieces of a passage are marked as the answer, and what is shown around them."""
+
+from __future__ import annotations
+
+import pytest
+from answer_passages import passage
+
+from kb.answer.pieces import SHOWN_CHARS, Excerpt, choose_pieces
+from kb.language.sentences import sentences
+
+LIST = """The trip is in May.
+
+Take along:
+
+- a tent
+  - pegs
+- a stove
+- a map
+
+The bus leaves at six.
+"""
+TABLE = "| port | use |\n| --- | --- |\n| 80 | web |\n| 443 | web, secure |\n| 5432 | database |\n"
+CODE = (
+    "Change the port as follows:\n\n```bash\nsed -i s/1/2/ a.conf\n\nsystemctl restart db\n```\n\nThen log in again.\n"
+)
+PROSE = "The tank holds ninety litres of clean water. " * 4 + "It is red. The pump was bought in 2019 from Heron. "
+
+
+def chosen(question: str, text: str, *best: str) -> Excerpt:
+    """The excerpt where the sentences with these words score best, in this order."""
+    given = passage(1, text)
+    scores = {words: 1 - at / 20 for at, words in enumerate(best)}
+    return choose_pieces(
+        question,
+        given,
+        [
+            (each, next((score for words, score in scores.items() if words in each.text), 0.0))
+            for each in sentences(given)
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "best", "piece"),
+    [
+        ("what were the things to take?", LIST, "a stove", "- a tent\n  - pegs\n- a stove\n- a map"),
+        ("준비물은?", LIST, "a stove", "- a tent\n  - pegs\n- a stove\n- a map"),
+        ("is there a stove?", LIST, "a stove", "a stove"),
+        ("is there a tent?", LIST, "a tent", "a tent\n  - pegs"),
+        ("is there anything?", LIST, "Take along", "Take along:\n\n- a tent\n  - pegs\n- a stove\n- a map"),
+        ("which ports are open?", TABLE, "443", TABLE.rstrip()),
+        ("is 443 open?", TABLE, "443", "443 | web, secure |"),
+        ("is it restarted?", CODE, "systemctl", "sed -i s/1/2/ a.conf\n\nsystemctl restart db"),
+        ("is the port changed?", CODE, "Change the port", CODE[: CODE.index("\n\nThen")]),
+        ("is it red?", PROSE, "It is red", "It is red. The pump was bought in 2019 from Heron."),
+    ],
+)
+def test_a_piece_is_the_whole_of_which_a_sentence_is_a_part(question: str, text: str, best: str, piece: str) -> None:
+    assert chosen(question, text, best).pieces[0].text in (piece, f"| {piece}")
+
+
+def test_two_pieces_are_marked_where_the_second_is_nearly_as_good() -> None:
+    text = "The lamp of the cellar is green and hums all day. " * 12
+    words = (
+        "The pump is oiled in every second week of spring by the owner of the house.",
+        "The valve is oiled in autumn, which the owner of the house has never forgotten.",
+    )
+    excerpt = chosen("when is it oiled?", f"{words[1]} {text}{words[0]}", *words)
+    assert [piece.text for piece in excerpt.pieces] == list(words)
+    assert len(excerpt.shown) == 2
+    assert sum(end - start for start, end in excerpt.shown) <= SHOWN_CHARS + 10  # spaces between sentences
+    assert [piece.text for piece in excerpt.brief().pieces] == [words[0]]
