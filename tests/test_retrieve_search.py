@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vaults import indexed_vault
 
-from kb.answer.judging import term_weights
+from kb.answer.pieces import term_weights
 from kb.config import load
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchQuery, SearchResult, Term
