@@ -34,8 +34,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     return made
 
 
-def assert_told(workspace: Workspace, bad: dict[str, bytes], fine: str) -> None:
-    """Each bad file is an item with a hint, twice over; the fine one beside them is indexed."""
+def assert_told(workspace: Workspace, bad: dict[str, bytes], fine: str) -> dict[str, str]:
+    """Each bad file is an item with a hint, twice over; the fine one beside them is indexed. Returns the messages."""
     for name, data in bad.items():
         workspace.write(name, data)
     report = workspace.ingest()
@@ -45,9 +45,9 @@ def assert_told(workspace: Workspace, bad: dict[str, bytes], fine: str) -> None:
     assert workspace.paths() == [fine]
     again = workspace.ingest()
     assert counted(again) == {"unchanged": 1, "errors": len(bad)}
-    assert {item.doc_path: item.error.message for item in again.items if item.error} == {
-        name: error.message for name, error in failed.items()
-    }
+    messages = {name: error.message for name, error in failed.items()}
+    assert {item.doc_path: item.error.message for item in again.items if item.error} == messages
+    return messages
 
 
 def pdf_with(body: bytes) -> bytes:
@@ -116,7 +116,7 @@ def test_bad_images_are_told(workspace: Workspace) -> None:
         "spoilt.png": whole[:3000] + bytes(200) + whole[3200:],
         "text.png": b"# A note under a wrong name",
     }
-    assert_told(workspace, bad, "fine.png")
+    assert "kb reads up to 150 million" in assert_told(workspace, bad, "fine.png")["bomb.png"]
 
 
 def png_of(width: int, height: int) -> bytes:
