@@ -522,6 +522,27 @@ def test_an_interrupted_training_ends_as_one_that_was_not(
 
 
 @needs_torch
+def test_what_was_learned_is_written_before_the_last_step(
+    tiny_training: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = importlib.import_module("training.run")
+    step, taken = run._step, []
+
+    def failing(*parts: Any) -> dict[str, float]:
+        taken.append(1)
+        if len(taken) == 7:
+            raise KeyboardInterrupt
+        return step(*parts)
+
+    monkeypatch.setattr(run, "_step", failing)
+    assert trained([*tiny_training, "--look", "3"]) == 130
+    early = Path("update.npz").read_bytes()
+    monkeypatch.setattr(run, "_step", step)
+    assert trained([*tiny_training, "--fresh"]) == 0
+    assert Path("update.npz").read_bytes() != early
+
+
+@needs_torch
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -529,7 +550,8 @@ def test_an_interrupted_training_ends_as_one_that_was_not(
         (["--begin-with", "made.jsonl"], "made.jsonl: this is no update"),
         (["--base", "made.jsonl"], "is not a 4-bit e5 weight file"),
         (["--held-out", "made.jsonl"], "is in made.jsonl too"),
-        (["--rate", "1e30"], "the loss is no number"),
+        (["--rate", "1e30", "--look", "9"], "the loss is no number"),
+        (["--rate", "1e30"], "numbers that are too large for float16"),
     ],
 )
 def test_what_cannot_be_trained_is_told(

@@ -131,7 +131,7 @@ def _run(asked: argparse.Namespace) -> None:
         look = asked.look or batches.steps_of_an_epoch
         with _mapping(asked.workers) as mapped:
             loss = _loss_of(learner, base, mapped)
-            course = _train(learner, batches, loss, Plan(steps, asked.rate), checkpoint, figures, look)
+            course = _train(learner, batches, loss, Plan(steps, asked.rate), checkpoint, figures, look, asked.out)
     if asked.share != 1:
         encoder.average_with_base(base.weights, asked.share)
     if held_out:
@@ -203,6 +203,7 @@ def _train(
     checkpoint: Checkpoint,
     figures: Callable[[int], dict[str, Any]],
     look: int,
+    out: Path,
 ) -> Course:
     console = Console(stderr=True, markup=False, highlight=False)
     with _bar(console) as bar, _stop_asked() as stop:
@@ -215,9 +216,11 @@ def _train(
                 bar.update(task, state=line.partition("  ")[2])
                 if not console.is_terminal:
                     print(line, flush=True)
-            if checkpoint.identity["held_out"] and course.step % look == 0 and course.step < plan.steps:
-                course.figures.append(figures(course.step))
-                bar.console.print("\n".join([f"after step {course.step}", *_lines(course.figures[-1])]))
+            if course.step % look == 0 and course.step < plan.steps:
+                write_update(_learned(learner), out)
+                if checkpoint.identity["held_out"]:
+                    course.figures.append(figures(course.step))
+                    bar.console.print("\n".join([f"after step {course.step}", *_lines(course.figures[-1])]))
 
         return train(learner, batches, loss, plan, checkpoint, told=told, stops=lambda: bool(stop))
 
@@ -411,7 +414,13 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="write the average of so much of what was learned with the base (%(default)s)",
     )
     add("--dropout", type=_portion, default=0.0, metavar="F", help="of each layer's outputs, in training (%(default)s)")
-    add("--look", type=_count, default=0, metavar="N", help="held-out figures each N steps (an epoch)")
+    add(
+        "--look",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="write what was learned, and held-out figures, each N steps (an epoch)",
+    )
     add("--seed", type=int, default=1, metavar="N", help="of the first matrices and the order (%(default)s)")
     add = parser.add_argument_group("machine").add_argument
     add("--device", choices=("cpu", "cuda"), help="(cuda where there is one)")
