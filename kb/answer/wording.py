@@ -52,19 +52,22 @@ _SURENESS: Mapping[str, tuple[str, str]] = {
         "확실한 까닭: 한 곳에 질문의 말이 대부분 나옵니다.",
     ),
     "sure meaning": (
-        "Sure: one place is much nearer to the question than any other.",
-        "확실한 까닭: 한 곳이 다른 곳보다 질문에 훨씬 가깝습니다.",
+        "Sure: one place probably answers the question in other words.",
+        "확실한 까닭: 한 곳이 다른 말로 질문에 답하는 것으로 보입니다.",
     ),
     "sure code": ("Sure: this is the code that the question names.", "확실한 까닭: 질문이 가리키는 코드입니다."),
     "unsure words": (
+        "Not sure: the best place has words of the question, and may still not answer it.",
+        "확실하지 않은 까닭: 가장 나은 곳에 질문의 말이 있지만 답이 아닐 수 있습니다.",
+    ),
+    "unsure meaning": (
         "Not sure: the best place has few words of the question.",
         "확실하지 않은 까닭: 가장 나은 곳에 질문의 말이 적습니다.",
     ),
-    "unsure meaning": (
-        "Not sure: several places are about as near to the question.",
-        "확실하지 않은 까닭: 여러 곳이 질문에 비슷하게 가깝습니다.",
+    "unsure code": (
+        "Not sure: this may not be the code that the question means.",
+        "확실하지 않은 까닭: 질문이 뜻하는 코드가 아닐 수 있습니다.",
     ),
-    "unsure code": ("Not sure: other code fits about as well.", "확실하지 않은 까닭: 다른 코드도 비슷하게 맞습니다."),
     "unsure written": (
         "Not sure: not every sentence could be checked against its source.",
         "확실하지 않은 까닭: 출처와 대조하지 못한 문장이 있습니다.",
@@ -219,8 +222,6 @@ def why_words(answer: Answer) -> str | None:
     if not answer.grounded:
         return say(language, "unsure written")
     how = "words" if evidence.lexical >= LITERAL_SHARE else "meaning"
-    if answer.state == "unsure":  # words in plenty leave that others have them too
-        how = "meaning" if how == "words" else "words"
     state = "sure" if answer.state == "answered" else "unsure"
     return say(language, f"{state} {'code' if evidence.channel == 'code' else how}")
 
