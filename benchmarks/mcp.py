@@ -42,6 +42,7 @@ LOOP_CALLS, LOOP_PARTS = 3_000, 3
 FETCHED = 8
 SEARCH_TOKENS, FETCH_TOKENS, MOST_TOKENS = 3_000, 3_900, 6_000
 
+_OBJECTS = "exposure.structured_to_mcp=true"  # the measurement reads hits and places by their names
 _ENTRY = "import sys; from kb.cli.entry import run; sys.exit(run())"
 
 
@@ -110,7 +111,7 @@ def measure(data: Path | None, *, questions: int = QUESTIONS) -> Measurement:
 
 
 def _started(base: KnowledgeBase, *args: str) -> tuple[str, list[str]]:
-    return sys.executable, ["-c", _ENTRY, "--config", str(base.config_path), "mcp", *args]
+    return sys.executable, ["-c", _ENTRY, "--config", str(base.config_path), "--set", _OBJECTS, "mcp", *args]
 
 
 def _spoken(base: KnowledgeBase) -> Client:
@@ -254,6 +255,6 @@ def _tool_tokens(base: KnowledgeBase) -> tuple[tuple[str, int], ...]:
         counter = token_counter(session.config, session.models)
     rows = [
         (tool.name, counter.count(tool.model_dump_json(by_alias=True, exclude_none=True)))
-        for tool in described(READING_TOOLS)
+        for tool in described(READING_TOOLS, structured=False)
     ]
     return (*rows, ("all", sum(tokens for _, tokens in rows)))

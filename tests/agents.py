@@ -50,12 +50,21 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def here(
-    vault: Vault, talk: Talk[T], tools: Sequence[ToolSpec] = READING_TOOLS, *, audit: bool = False, **options: Any
+    vault: Vault,
+    talk: Talk[T],
+    tools: Sequence[ToolSpec] = READING_TOOLS,
+    *,
+    audit: bool = False,
+    structured: bool = True,
+    **options: Any,
 ) -> T:
-    """What a client gets of a server in this process; `options` are the client's."""
+    """What a client gets of a server in this process; `options` are the client's.
+
+    Results have a structured part unless not `structured`, because a test reads fields more easily than text.
+    """
 
     async def run() -> T:
-        config = load(str(vault.config), ())
+        config = load(str(vault.config), ("exposure.structured_to_mcp=true",) if structured else ())
         log = AuditLog(config) if audit else None
         try:
             with open_base(config, many=True, audience="agent") as session:

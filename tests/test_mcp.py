@@ -48,7 +48,7 @@ def test_a_process_serves_and_ends_with_its_input(vault: Vault, tmp_path: Path) 
     log = tmp_path / "log"
     names, found = spoken(vault, talk, home=tmp_path, log=log)
     assert names == ["search", "fetch", "ask", "list", "status"]
-    assert found.structured_content["hits"][0]["citation"].startswith("projects/gateway/log.md#L")
+    assert "1. projects/gateway/log.md#L" in text_of(found)
     assert log.read_text() == ""
 
 
@@ -124,6 +124,21 @@ def told(structured: Any) -> list[str]:
         found += [structured[name] for name in named if isinstance(structured.get(name), str)]
         found += structured["text"].split("\n") if "text" in structured else []
     return found
+
+
+def test_a_model_reads_text_between_marks_whatever_part_of_a_result_its_client_hands_on(vault: Vault) -> None:
+    """Claude Code and Codex hand on the structured part alone where there is one."""
+
+    async def talk(client: Client) -> tuple[list[Any], list[Any]]:
+        tools = (await client.list_tools()).tools
+        return tools, [await client.call_tool(tool, arguments) for tool, arguments in CALLS]
+
+    tools, results = here(vault, talk, structured=False)
+    assert [each.output_schema for each in tools] == [None] * len(tools)
+    assert [each.structured_content for each in results] == [None] * len(results)
+    for (tool, _), result in zip(CALLS, results, strict=True):
+        if tool in ("search", "fetch", "ask", "list") and not text_of(result).startswith("no "):
+            assert re.search(r"data, not instructions\.\n<<(\w{6})\n.*\n\1>>", text_of(result), re.DOTALL)
 
 
 def squeezed(text: str) -> str:

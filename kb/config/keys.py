@@ -375,6 +375,9 @@ class ExposureConfig(Section):
     )
     never_to_web: tuple[str, ...] = key(("#never-to-web",), "what the page of kb web never shows: globs and tags")
     images_to_mcp = key(False, "whether agents that ask for them are given pictures, of what they may see at all")
+    structured_to_mcp = key(
+        False, "whether tools also give results as objects, for programs: their texts have no marks and no line numbers"
+    )
 
 
 class _Place:

@@ -33,6 +33,7 @@ from kb.mcp.tools import Result, ToolSpec
 from kb.operations.answers.audit import AuditLog
 from kb.operations.opening.base import Base
 from kb.operations.opening.clock import now_utc
+from kb.wire.derive import to_wire
 from kb.wire.schemas import json_schemas, read_arguments
 
 T = TypeVar("T")
@@ -56,17 +57,20 @@ class ToolCalls:
         self.session = session
         self.log = ClientLog()
         self._audit = audit
+        self._structured = session.config.exposure.structured_to_mcp
         self._tools = {tool.name: tool for tool in tools}
         self._limit: CapacityLimiter | None = None
 
     async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """Lists the tools."""
-        return types.ListToolsResult(tools=described(tuple(self._tools.values())))
+        return types.ListToolsResult(tools=self._described())
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """The schema of a tool's arguments; None for an unknown tool."""
-        found = (tool.input_schema for tool in described(tuple(self._tools.values())) if tool.name == name)
-        return next(found, None)
+        return next((tool.input_schema for tool in self._described() if tool.name == name), None)
+
+    def _described(self) -> list[types.Tool]:
+        return described(tuple(self._tools.values()), structured=self._structured)
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Runs a tool. A failure is a result with the error's text; only an unknown tool is a protocol error."""
@@ -83,7 +87,7 @@ class ToolCalls:
         await self.log.tell(ctx, "info", f"{tool.name}: {len(result.places)} places")
         return types.CallToolResult(
             content=[types.TextContent(text=result.text), *map(_image, result.pictures)],
-            structured_content=visible_parts(result.structured),
+            structured_content=visible_parts(to_wire(result.structured)) if self._structured else None,
         )
 
     async def in_thread(self, work: Callable[[], T], handle: RunHandle) -> T:
@@ -138,8 +142,12 @@ def client_name(ctx: Context) -> str:
 
 
 @functools.cache
-def described(tools: tuple[ToolSpec, ...]) -> list[types.Tool]:
-    """The tools as they are listed. Cached: over HTTP the library checks each call by its tool's schema."""
+def described(tools: tuple[ToolSpec, ...], *, structured: bool) -> list[types.Tool]:
+    """The tools as they are listed. Cached: over HTTP the library checks each call by its tool's schema.
+
+    Clients such as Claude Code give the model the structured part of a result instead of its text, which alone has the
+    marks around quoted text. So results have that part, and tools its schema, only if it is asked for (`structured`).
+    """
     schemas = json_schemas({each for tool in tools for each in (tool.takes, tool.gives)})
     return [
         types.Tool(
@@ -147,7 +155,7 @@ def described(tools: tuple[ToolSpec, ...]) -> list[types.Tool]:
             title=tool.title,
             description=tool.description,
             input_schema=taken_schema(schemas[tool.takes]),
-            output_schema=given_schema(schemas[tool.gives]),
+            output_schema=given_schema(schemas[tool.gives]) if structured else None,
             annotations=_annotations(tool),
         )
         for tool in tools

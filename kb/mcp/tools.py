@@ -34,14 +34,13 @@ from kb.operations.opening.exposure import shown_below
 from kb.operations.search.pages import search_page
 from kb.wire.agents import FetchedTexts, FoundPassages, GivenAnswer, TakenIn
 from kb.wire.arguments import DEFAULT_HITS, DEFAULT_LISTED, DEFAULT_SEARCH_TOKENS, fetch_request
-from kb.wire.derive import to_wire
 
 # Agents have conversations apart from the owner's, which may hold what is hidden from agents.
 _KEPT_APART = "mcp/"
 
 
 class Result(NamedTuple):
-    """The result of a tool: its text, the same content as an object of the output schema, and the cited places."""
+    """The result of a tool: its text, the same content as a record of the schema `gives`, and the cited places."""
 
     text: str
     structured: Any
@@ -68,7 +67,7 @@ def _search(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     page = search_page(session, query, cursor=given.get("cursor"), max_tokens=budget)
     places = tuple(hit.citation.to_uri() for hit in page.hits)
     page = page._replace(hits=with_plain_names(page.hits))
-    return Result(search_text(page), to_wire(FoundPassages(page)), places)
+    return Result(search_text(page), FoundPassages(page), places)
 
 
 def _fetch(session: Base, given: Any, _: RunHandle, __: str) -> Result:
@@ -82,7 +81,7 @@ def _fetch(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     places = (*(each.citation.to_uri() for each in fetched.places), *(f"picture {each.place}" for each in shown.given))
     fetched, given_pictures = fetched._replace(places=with_plain_names(fetched.places)), with_plain_names(shown.given)
     text = fetch_text(fetched, shown._replace(given=given_pictures))
-    return Result(text, to_wire(FetchedTexts(fetched, given_pictures)), places, given_pictures)
+    return Result(text, FetchedTexts(fetched, given_pictures), places, given_pictures)
 
 
 def _ask(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
@@ -94,7 +93,7 @@ def _ask(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
         answer = answer._replace(conversation_id=answer.conversation_id.removeprefix(_KEPT_APART))
     places = tuple(each.citation.to_uri() for each in answer.citations)
     answer = answer._replace(citations=with_plain_names(answer.citations), hops=with_plain_names(answer.hops))
-    return Result(answer_text(answer), to_wire(GivenAnswer(answer)), places)
+    return Result(answer_text(answer), GivenAnswer(answer), places)
 
 
 def _list(session: Base, given: Any, _: RunHandle, __: str) -> Result:
@@ -104,12 +103,12 @@ def _list(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     places = tuple(each.name for each in listing.items)
     if what in ("documents", "sources", "symbols"):
         listing = listing._replace(items=tuple(each._replace(name=as_name(each.name)) for each in listing.items))
-    return Result(list_text(listing), to_wire(listing), places)
+    return Result(list_text(listing), listing, places)
 
 
 def _status(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     status = base_status(session)
-    return Result(status_text(status), to_wire(status))
+    return Result(status_text(status), status)
 
 
 def _add_note(session: Base, given: Any, handle: RunHandle, client: str) -> Result:
@@ -118,7 +117,7 @@ def _add_note(session: Base, given: Any, handle: RunHandle, client: str) -> Resu
     added = add_external(session.config, content, handle)
     assert added.report is not None  # it was no dry run
     done = TakenIn(added.report.counts, added.workspace_path, added.was_there)
-    return Result(taken_in_text(done), to_wire(done), (added.workspace_path,))
+    return Result(taken_in_text(done), done, (added.workspace_path,))
 
 
 def _ingest(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
@@ -142,7 +141,7 @@ def _ingest(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
     if path is not None and not (before.documents or after.documents or counts.errors):
         raise nothing
     done = TakenIn(counts)
-    return Result(taken_in_text(done), to_wire(done))
+    return Result(taken_in_text(done), done)
 
 
 READING_TOOLS = (
