@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     """A question of one kind. `files` grade the documents that answer it; an expression of `must` is in the answer.
 
     Without files nothing answers it. Without `must` the document decides whether an answer is right. `twin` is one that
-    differs from it in what is asked; `answer` is a text of the document.
+    differs from it in what is asked; `answer` is a text of the document. `other` matches a value of something else.
     """
 
     id: str
@@ -36,6 +36,7 @@ class Asked(NamedTuple):
     answerable: bool = True
     twin: str = ""
     answer: str = ""
+    other: str = ""
 
     def is_answered_by(self, pieces: Iterable[tuple[str, str]]) -> bool:
         """Whether one of the pieces, each a file and its text, answers it."""
@@ -54,6 +55,7 @@ class QuestionSet(NamedTuple):
 
 
 HELD_OUT = "held-out"
+KINDS = "kinds"
 _READERS = ("n4", "d1", "t8")
 """The question files that no part of training sees."""
 
@@ -70,6 +72,7 @@ NAMES = (
     "few-korean",
     "few-english",
     HELD_OUT,
+    KINDS,
 )
 
 
@@ -91,6 +94,9 @@ def question_set(name: str, data: Path, at_most: int = 0) -> Iterator[QuestionSe
     elif name == HELD_OUT:
         with TemporaryDirectory() as folder:
             yield QuestionSet(name, Path(folder), tuple(_held_out(data / "reader-questions", Path(folder))))
+    elif name == KINDS:
+        source = HERE / "questions" / KINDS
+        yield QuestionSet(name, source / "vault", tuple(_own(source / "questions.jsonl", _expression)))
     elif name == "notes-ko":
         yield QuestionSet(name, data / name, tuple(_own(HERE / "questions" / "notes-ko.jsonl")))
     elif name in VAULTS:
@@ -105,11 +111,18 @@ def question_set(name: str, data: Path, at_most: int = 0) -> Iterator[QuestionSe
         yield QuestionSet(name, data / name / "corpus", tuple(_judged(data / name, at_most)))
 
 
-def _own(path: Path) -> Iterator[Asked]:
+def _own(path: Path, expression: Callable[[str], str] = str) -> Iterator[Asked]:
     for line in path.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        files = dict.fromkeys(row["files"], 1.0)
-        yield Asked(row["id"], row["text"], row["lang"], row["kind"], files, tuple(row["must"]), row["answerable"])
+        files, must = dict.fromkeys(row["files"], 1.0), tuple(map(expression, row["must"]))
+        other = expression(row["other"]) if "other" in row else ""
+        yield Asked(row["id"], row["text"], row["lang"], row["kind"], files, must, row["answerable"], other=other)
+
+
+def _expression(text: str) -> str:
+    """Matches the text, with any white space between its words and no digit at its ends."""
+    spaced = r"\s+".join(map(re.escape, text.split()))
+    return rf"(?<!\d){spaced}(?!\d)"
 
 
 def _held_out(source: Path, root: Path) -> Iterator[Asked]:

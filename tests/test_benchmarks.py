@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from benchmarks.asked_questions import Answered, Found, Shares, shares, states
 from benchmarks.generated_notes import write_notes
 from benchmarks.judged_set import JudgedSet, sample_questions
 from benchmarks.measurement import Measurement, Table, Target
-from benchmarks.question_sets import Asked
+from benchmarks.question_sets import KINDS, Asked, question_set
 from benchmarks.remembered_questions import Remembering
 from benchmarks.scoring import score
 from kb.domain.embeddings import QueryEncoder
@@ -105,6 +106,19 @@ def test_a_refusal_shows_nothing_right() -> None:
     assert shown_right(ROWS) == pytest.approx(0.5)
     assert shown_right(ROWS, ("paraphrase",)) == 0.5
     assert shown_right(ROWS, ("howto",)) is None
+
+
+def test_what_a_right_answer_shows_is_in_the_files_of_each_question_by_kind(tmp_path: Path) -> None:
+    with question_set(KINDS, tmp_path) as kinds:
+        missing = [
+            (asked.id, must)
+            for asked in kinds.questions
+            for must in asked.must
+            if not any(re.search(must, (kinds.root / path).read_text(encoding="utf-8")) for path in asked.files)
+        ]
+    assert not missing
+    assert len({each.id for each in kinds.questions}) == len(kinds.questions) == 190
+    assert all(each.answerable == bool(each.must) == bool(each.files) for each in kinds.questions)
 
 
 def test_each_aim_is_held_against_each_set() -> None:
