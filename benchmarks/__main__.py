@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.machine import machine
 from benchmarks.measurement import Measurement
 from benchmarks.parent import end_with_parent
-from benchmarks.registry import BENCHMARKS, LONG, SAMPLED, run_benchmark
+from benchmarks.registry import BENCHMARKS, IN_SETS, LONG, SAMPLED, run_benchmark
 
 
 def main(arguments: list[str]) -> int:
@@ -27,6 +27,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the judged sets")
     parser.add_argument("--runs", type=Path, metavar="DIR", help="retrieval: write each run there as a TSV file")
     parser.add_argument("--modes", default="lexical", metavar="MODE,…", help="retrieval: lexical, vector, hybrid")
+    parser.add_argument("--sets", metavar="SET,…", help=f"{', '.join(IN_SETS)}: these sets of questions alone")
     parser.add_argument(
         "--questions", type=int, metavar="N", help=f"{', '.join(SAMPLED)}: ask so many of each set (0: all)"
     )
@@ -47,6 +48,9 @@ def main(arguments: list[str]) -> int:
     if options.questions is not None:
         for name in SAMPLED:
             own.setdefault(name, {})["questions"] = options.questions
+    if options.sets is not None:
+        for name in IN_SETS:
+            own.setdefault(name, {})["sets"] = tuple(options.sets.split(","))
     print(machine(), flush=True)
     results = [_run_apart(name, options.data, own.get(name, {})) for name in names]
     return 0 if all(result.met for result in results) else 1

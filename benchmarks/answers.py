@@ -2,7 +2,10 @@
 
 The first table is over the questions of `held-out`, each with the passage that answers it: whether the marked pieces
 (at most two) hold the whole answer, whether the shown text does, and how many characters are shown. The second is over
-questions that are searched and answered: sure answers, those of them that are right, refused of the unanswerable.
+questions that are searched and answered: sure answers, those of them that are right, refused of the unanswerable. The
+third is over `kinds`, which nothing was fitted on: the states, and how many answers show the `whole`: every item, step
+or value that is asked for. `differs` asks what two places say differently, `same` about one of two things, of which the
+`other` may be shown too. `told`: kb itself says that places differ.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from benchmarks.asked_questions import Answered, ask_all, shares, states
 from benchmarks.embedded_base import embedded
 from benchmarks.measurement import Cell, Measurement, Table, Target
 from benchmarks.progress import step
-from benchmarks.question_sets import HELD_OUT, Asked, question_set
+from benchmarks.question_sets import HELD_OUT, KINDS, Asked, question_set
 from kb.answer.pieces import Excerpt, read_excerpts, term_weights
 from kb.domain.citations import LineCitation
 from kb.domain.search import Passage, SearchQuery
@@ -25,8 +28,8 @@ from kb.domain.text import Range
 from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search, vector_source
 
-ANSWERED = ("ask-fastapi", "notes-ko", "golden")
-"""The sets whose questions are answered, unless told otherwise."""
+SETS = (HELD_OUT, "ask-fastapi", "notes-ko", "golden", KINDS)
+"""The sets that are measured, unless told otherwise."""
 
 
 class Shown(NamedTuple):
@@ -38,19 +41,33 @@ class Shown(NamedTuple):
     chars: int
 
 
-def measure(data: Path | None, *, sets: Sequence[str] = ANSWERED) -> Measurement:
-    """The shares of held-out answers that are marked and shown, and what is answered of the questions of `sets`."""
+def measure(data: Path | None, *, sets: Sequence[str] = SETS) -> Measurement:
+    """The shares of held-out answers that are marked and shown, and what is answered of the other `sets`."""
     if data is None:
         raise SystemExit("answers needs --data DIR")
-    shown = list(_held_out(data))
     answered: dict[str, list[Answered]] = {}
-    for name in sets:
+    for name in (each for each in sets if each != HELD_OUT):
         with (
             question_set(name, data) as asked,
             embedded(asked.root, name) as base,
             step(f"{name}: {len(asked.questions)} questions"),
         ):
             answered[name] = ask_all(base, asked, with_answers=True)[1]
+    tables = (
+        Table(
+            "Answered questions",
+            ("set", "questions", "answered", "sure and right", "refused of unanswerable"),
+            tuple(_answered(answered)),
+        ),
+        Table(
+            "Kinds",
+            ("kind", "language", "questions", "answered", "unsure", "refused", "whole", "other", "told"),
+            tuple(_kinds(answered.get(KINDS, ()))),
+        ),
+    )
+    if HELD_OUT not in sets:
+        return Measurement("answers", tables)
+    shown = list(_held_out(data))
     is_marked, is_shown, chars = _figures(shown)
     targets = (
         Target("answers in the marked pieces", is_marked, "≥", 0.72),
@@ -58,15 +75,7 @@ def measure(data: Path | None, *, sets: Sequence[str] = ANSWERED) -> Measurement
         Target("characters shown, median", chars, "≤", 400),
     )
     columns = ("kind", "language", "questions", "marked", "shown", "characters")
-    tables = (
-        Table("Held-out answers", columns, tuple(_rows(shown))),
-        Table(
-            "Answered questions",
-            ("set", "questions", "answered", "sure and right", "refused of unanswerable"),
-            tuple(_answered(answered)),
-        ),
-    )
-    return Measurement("answers", tables, targets)
+    return Measurement("answers", (Table("Held-out answers", columns, tuple(_rows(shown))), *tables), targets)
 
 
 def _held_out(data: Path) -> Iterator[Shown]:
@@ -127,3 +136,10 @@ def _answered(answered: dict[str, list[Answered]]) -> Iterator[tuple[Cell, ...]]
         refused = round(states(nothing)[2], 3) if nothing else "-"
         sure = found.answered_right + found.answered_wrong
         yield name, len(rows), round(sure, 3), round(found.precision, 3), refused
+
+
+def _kinds(rows: Sequence[Answered]) -> Iterator[tuple[Cell, ...]]:
+    for key in dict.fromkeys((each.asked.kind, each.asked.lang) for each in rows):
+        group = [each for each in rows if (each.asked.kind, each.asked.lang) == key]
+        shown = (sum(each.is_whole for each in group), sum(each.has_other for each in group))
+        yield *key, len(group), *(round(share, 3) for share in states(group)), *shown, sum(each.told for each in group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -47,12 +48,31 @@ class Found(NamedTuple):
         )
 
 
+_DIFFER = re.compile(r"\bdiffer|disagree|서로 다|엇갈")
+"""What kb itself says where places differ."""
+
+
 class Answered(NamedTuple):
-    """A question with the state of its answer, and whether one of the pieces shown is right."""
+    """A question with the state of its answer, and whether one of the pieces shown is right.
+
+    `shown`: what is quoted, below the labels of its places; `told`: whether kb itself says that places differ.
+    """
 
     asked: Asked
     state: str
     right: bool
+    shown: str = ""
+    told: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that the question asks for is shown."""
+        return self.asked.answerable and all(re.search(must, self.shown) for must in self.asked.must)
+
+    @property
+    def has_other(self) -> bool:
+        """Whether the value of something else is shown."""
+        return bool(self.asked.other and re.search(self.asked.other, self.shown))
 
 
 class Shares(NamedTuple):
@@ -76,7 +96,11 @@ def ask_all(base: KnowledgeBase, questions: QuestionSet, *, with_answers: bool) 
             if with_answers:
                 request = AskRequest(each.text, "hybrid", FIRST, provider="extractive", keep=False)
                 answer = answer_question(opened, request, RunHandle())
-                answered.append(Answered(each, answer.state, is_right(each, answer)))
+                shown = "\n".join([*(place.label for place in answer.citations if place.marker), answer.text])
+                told = [*answer.notes, *(span.text for span in answer.spans if span.kind == "plain")]
+                answered.append(
+                    Answered(each, answer.state, is_right(each, answer), shown, any(map(_DIFFER.search, told)))
+                )
     return found, answered
 
 

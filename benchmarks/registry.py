@@ -81,6 +81,10 @@ SAMPLED = (
 """Those that ask as many of the judged questions as --questions says."""
 
 
+IN_SETS = ("answers", "hybrid", "reading")
+"""Those that ask the sets of questions that --sets names."""
+
+
 def run_benchmark(name: str, data: Path | None, **options: object) -> Measurement:
     """The outcome of one benchmark; `options` are those of its own."""
     result: Measurement = import_module(f"benchmarks.{name}").measure(data, **options)

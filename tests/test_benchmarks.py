@@ -121,6 +121,13 @@ def test_what_a_right_answer_shows_is_in_the_files_of_each_question_by_kind(tmp_
     assert all(each.answerable == bool(each.must) == bool(each.files) for each in kinds.questions)
 
 
+def test_an_answer_is_whole_where_each_item_is_shown() -> None:
+    asked = Asked("1", "?", "en", "same", {"a.md": 1.0}, (r"first", r"(?<!\d)5\s+s"), other="30")
+    one, both = (Answered(asked, "answered", True, shown) for shown in ("first, 15 s or 30", "first, 5\ns"))
+    assert (one.is_whole, both.is_whole) == (False, True)
+    assert (one.has_other, both.has_other) == (True, False)
+
+
 def test_each_aim_is_held_against_each_set() -> None:
     targets = {each.label: each for each in answer_targets({"notes-ko": ROWS, "manual": ROWS[2:]})}
     assert targets["notes-ko: right among those answered"].value == 0.5
