@@ -252,7 +252,7 @@ def test_a_run_that_was_killed_is_gone_on_with(used: Vault, monkeypatch: pytest.
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("kb.operations.admin.forget._forget_files", dies)
+        patch.setattr("kb.operations.admin.removal._forget_files", dies)
         assert kb("forget", "vault/code.md", "--yes").code != 0
     assert files_with(used, MARKER.encode())
     told = {check["name"]: check for check in kb("doctor", "--json").json["checks"]}["forgotten"]

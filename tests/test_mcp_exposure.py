@@ -15,7 +15,6 @@ from fake_embedder import FakeModels, fake_models
 from vaults import EMBEDDING, ids_of, indexed_vault
 
 from kb.config import load
-from kb.operations.answers.audit import audit_file
 from kb.operations.opening.base import open_base
 from kb.private import read_only
 from kb.store.migrate import migrate
@@ -323,7 +322,7 @@ def test_nothing_is_recorded_in_read_only_mode(fresh_vault: Vault) -> None:
     assert kb_in(fresh_vault)("ingest", "--no-embed").code == 0
     with read_only():
         called(fresh_vault, ("search", {"query": "gateway"}), audit=True)
-    assert not audit_file(load(str(fresh_vault.config), ())).exists()
+    assert not load(str(fresh_vault.config), ()).audit.exists()
 
 
 def test_owner_and_agent_have_conversations_of_their_own(guarded: Vault, kb: Kb) -> None:

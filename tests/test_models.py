@@ -288,7 +288,7 @@ Models = Callable[..., Ran]
 @pytest.fixture
 def models(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Models:
     """Runs `kb models` where the one model that can be installed is called `tiny`, and is the configured one."""
-    from kb.operations.admin import models as operation
+    from kb.operations.admin import setup as operation
 
     monkeypatch.setattr(operation, "CATALOG", catalog.CATALOG)
     config = tmp_path / "kb.toml"

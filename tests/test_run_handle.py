@@ -20,7 +20,7 @@ from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery, SearchResult
 from kb.errors import Canceled
 from kb.models.manifest import list_models
-from kb.operations.admin import models
+from kb.operations.admin import setup
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.evaluate.calibrate import calibrate
 from kb.operations.evaluate.evaluate import run_suite
@@ -118,28 +118,28 @@ def test_a_canceled_ingest_ends_after_the_document_in_hand_and_says_so(config: C
 def test_a_canceled_installation_leaves_what_stood_there_and_goes_on_later(
     config: Config, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "CATALOG", catalog.CATALOG)
+    monkeypatch.setattr(setup, "CATALOG", catalog.CATALOG)
     with pytest.raises(Canceled, match="stopped before tiny was installed"):
-        models.install_models(config, ["tiny"], force=False, handle=StopAfter(StepProgress, 2))
+        setup.install_models(config, ["tiny"], force=False, handle=StopAfter(StepProgress, 2))
     assert list_models(config.model_dir) == ()
     heard: list[StepProgress] = []
-    assert models.install_models(config, ["tiny"], force=False, handle=RunHandle(heard.append)) == ["tiny"]
+    assert setup.install_models(config, ["tiny"], force=False, handle=RunHandle(heard.append)) == ["tiny"]
     assert (heard[-1].step, heard[-1].unit, heard[-1].done == heard[-1].total) == ("assemble", "bytes", True)
     before = (config.model_dir / "tiny" / "manifest.json").read_bytes()
     canceled = RunHandle()
     canceled.cancel()
     with pytest.raises(Canceled):
-        models.install_models(config, ["tiny"], force=True, handle=canceled)
+        setup.install_models(config, ["tiny"], force=True, handle=canceled)
     assert (config.model_dir / "tiny" / "manifest.json").read_bytes() == before
 
 
 def test_canceled_checks_of_models_say_so(config: Config, shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "CATALOG", catalog.CATALOG)
-    models.install_models(config, ["tiny"], force=False, handle=RunHandle())
+    monkeypatch.setattr(setup, "CATALOG", catalog.CATALOG)
+    setup.install_models(config, ["tiny"], force=False, handle=RunHandle())
     canceled = RunHandle()
     canceled.cancel()
     with pytest.raises(Canceled, match="stopped before all files of tiny were compared"):
-        models.verify_models(config, ["tiny"], canceled)
+        setup.verify_models(config, ["tiny"], canceled)
 
 
 def test_a_canceled_doctor_keeps_its_findings_and_says_where_it_stopped(config: Config) -> None:

@@ -28,7 +28,7 @@ from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery
 from kb.embed.text import passage_version
 from kb.errors import DiskFull, ModelError, ModelMissing, StoreError
-from kb.operations.admin import reset as reset_vectors
+from kb.operations.admin import removal as reset_vectors
 from kb.operations.admin.index import RebuildRequest, rebuild
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.embedding import batch_vectors, embed, vector_upkeep

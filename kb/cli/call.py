@@ -62,7 +62,7 @@ class Call:
         """
         from kb.operations.answers.last_shown import keep_shown
 
-        if not is_read_only() and (note := keep_shown(self.config.data_dir, shown)):
+        if not is_read_only() and (note := keep_shown(self.config.last_shown, shown)):
             echo_folded(plain_line(note), head="note: ", err=True)
 
 

@@ -90,7 +90,7 @@ def _paths(session: Base, typed: str) -> Iterable[str]:
 
 def _places(session: Base, typed: str) -> Iterable[str]:
     """The numbers and citations of the list that was shown last, then paths."""
-    shown = _call("kb.operations.answers.last_shown.last_shown", session.config.data_dir)
+    shown = _call("kb.operations.answers.last_shown.last_shown", session.config.last_shown)
     places = () if shown is None else shown.places
     numbers, uris = (str(each.number) for each in places), (each.citation.to_uri() for each in places)
     return [*numbers, *uris, *_paths(session, typed)]
@@ -107,7 +107,7 @@ def _symbols(session: Base, typed: str) -> Iterable[str]:
 
 
 def _models(session: Base, _: str) -> Iterable[str]:
-    return [status.name for status in _call("kb.operations.admin.models.model_statuses", session.config)]
+    return [status.name for status in _call("kb.operations.admin.setup.model_statuses", session.config)]
 
 
 def _kinds(session: Base, typed: str) -> Iterable[str]:

@@ -444,6 +444,41 @@ class Config(Section):
         """The golden set that is measured unless another is named."""
         return self.path(self.eval.suite)
 
+    @property
+    def vector_cache(self) -> Path:
+        """The cache of vectors, by text and model."""
+        return self.cache_dir / "vectors.sqlite"
+
+    @property
+    def derived_cache(self) -> Path:
+        """The cache of what engines read from files."""
+        return self.cache_dir / "derived.sqlite"
+
+    @property
+    def cache_bytes(self) -> int:
+        """The size that each cache is trimmed to."""
+        return self.storage.cache_max_mb * 1_000_000
+
+    @property
+    def audit(self) -> Path:
+        """The record of what agents were given."""
+        return self.data_dir / "audit.sqlite"
+
+    @property
+    def last_shown(self) -> Path:
+        """The list that the last search or answer printed."""
+        return self.data_dir / "last_shown.json"
+
+    @property
+    def mcp_token(self) -> Path:
+        """The token of the agents' server over HTTP."""
+        return self.data_dir / "mcp-token"
+
+    @property
+    def logs(self) -> list[Path]:
+        """The logs of `--debug` that there are."""
+        return sorted(self.log_dir.glob("kb-*.log"))
+
     def path(self, text: str) -> Path:
         """The file that a value names, absolute; a relative one counts from the configuration file's directory."""
         return self._absolute(self.expand(text))

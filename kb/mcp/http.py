@@ -31,7 +31,6 @@ from kb.private import require_writable
 
 PATH = "/mcp"
 DEFAULT_PORT = 7412
-TOKEN_FILE = "mcp-token"
 TOKEN_VARIABLE = "KB_MCP_TOKEN"
 
 _IDLE_S = 1800
@@ -78,7 +77,7 @@ def serve_http(
     Raises: UsageError for a port that is taken; StoreReadOnly where the token cannot be stored.
     """
     tools = tools_for(allow_write=allow_write)
-    token, file = _token(config.data_dir)
+    token, file = _token(config.mcp_token)
     with closing(listen(port, DEFAULT_PORT)) as listening, open_base(config, many=True, audience="agent") as session:
         at = listening.getsockname()[1]
         load_models(session)
@@ -89,12 +88,11 @@ def serve_http(
             uvicorn.Server(settings).run(sockets=[listening])
 
 
-def _token(data_dir: Path) -> tuple[str, Path | None]:
-    """The token and its file; the token of the environment, if set, has none."""
+def _token(path: Path) -> tuple[str, Path | None]:
+    """The token and its file, made where there is none; the token of the environment, if set, has none."""
     given = os.environ.get(TOKEN_VARIABLE, "").strip()
     if given:
         return given, None
-    path = data_dir / TOKEN_FILE
     try:
         kept = path.read_text(encoding="ascii").strip()
         if kept:

@@ -68,7 +68,7 @@ def fetch_command(
 
 def _numbered(call: Call, typed: str) -> str:
     """The place with that number in the list shown last; other text is returned as a place."""
-    shown = last_shown(call.config.data_dir) if typed.isdecimal() and len(typed) <= 4 else None
+    shown = last_shown(call.config.last_shown) if typed.isdecimal() and len(typed) <= 4 else None
     return typed if shown is None else shown.numbered(int(typed)).citation.to_uri()
 
 

@@ -18,8 +18,14 @@ from kb.config import Config, default_path, expand_variables, load
 from kb.config.writing import items, to_toml, toml_value
 from kb.domain.results.upkeep import ConfigReport, ConfigValue, ModelStatus
 from kb.errors import UsageError
-from kb.operations.admin.models import configured_installs, install_models, model_statuses, verify_models
-from kb.operations.admin.setup import set_up, settings_of_its_own
+from kb.operations.admin.setup import (
+    configured_installs,
+    install_models,
+    model_statuses,
+    set_up,
+    settings_of_its_own,
+    verify_models,
+)
 from kb.operations.embedding.plan import configured_model
 
 

@@ -22,9 +22,8 @@ from kb.domain.results.upkeep import (
     VectorTable,
 )
 from kb.errors import UsageError
-from kb.operations.admin.forget import Named, forget, plan_forget
 from kb.operations.admin.index import RebuildRequest, cache_stats, prune_caches, rebuild, show_tables
-from kb.operations.admin.reset import RESET_PARTS, plan_reset, reset
+from kb.operations.admin.removal import RESET_PARTS, Named, forget, plan_forget, plan_reset, reset
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.inspect.listing import base_status
 

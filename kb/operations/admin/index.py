@@ -10,8 +10,7 @@ from kb.domain.results.upkeep import CachePart, CacheReport, RebuildReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import UsageError
 from kb.operations.embedding import vector_upkeep
-from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
-from kb.operations.ingest.requests import extraction_plan
+from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.base import Base
 from kb.operations.opening.writing import writing
 from kb.private import require_writable
@@ -85,9 +84,8 @@ def show_tables(session: Base, plan: EmbeddingPlan) -> RebuildReport:
 
 def cache_stats(config: Config) -> CacheReport:
     """The entries and bytes of each cache; 0 for a missing one."""
-    vectors, derived = embedding_plan(config).cache, extraction_plan(config).cache
     parts = []
-    for name, path in (("vectors", vectors), ("derived", derived)):
+    for name, path in (("vectors", config.vector_cache), ("derived", config.derived_cache)):
         entries = byte_len = 0
         if path.exists():
             cache = _open(name, path, None)

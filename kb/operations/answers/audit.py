@@ -1,4 +1,7 @@
-"""Records the texts that agents receive and their calls, and lists them."""
+"""Records the calls of agents with the places they were given, in a file beside the knowledge base, and lists them.
+
+A file of its own: a commit to the knowledge base would make every open session look at it again.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,31 @@ from threading import Event, Thread
 
 from kb.config import Config
 from kb.domain.results.answers import Disclosure
-from kb.errors import StoreError
+from kb.errors import StoreError, StoreReadOnly
 from kb.operations.opening.loaded_models import LoadedModels
 from kb.operations.opening.paging import token_counter
-from kb.private import is_read_only
+from kb.private import is_read_only, make_private_folder
 from kb.store import queries
-from kb.store.audit_log import open_audit, write_disclosures
+from kb.store.connection import BUSY_TIMEOUT_MS, Connection, open_private, sqlite_errors
 
-_FILE = "audit.sqlite"
+# About a year of an agent's work, some 60 MB.
+MOST_KEPT = 200_000
 # A call after a pause is written at once. Calls within this time after it are counted and written together, so that
 # the next answer need not wait.
 _GATHERED_S = 0.5
 
 
-def audit_file(config: Config) -> Path:
-    """The path of the record."""
-    return config.data_dir / _FILE
+def open_audit(path: Path) -> Connection:
+    """The record at `path`, made where there is none. Raises: StoreReadOnly, StoreError and its kin."""
+    try:
+        make_private_folder(path.parent)
+    except OSError as error:
+        raise StoreReadOnly(f"{path.parent} cannot be made: {error.strerror}", "set storage.data_dir") from error
+    with sqlite_errors(path):
+        db = open_private(path)
+        db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        queries.open_audit(db)
+    return db
 
 
 class AuditLog:
@@ -33,7 +45,7 @@ class AuditLog:
 
     def __init__(self, config: Config, models: LoadedModels | None = None) -> None:
         """`models` of the session: their cached token counts are used."""
-        self._path = audit_file(config)
+        self._path = config.audit
         self._count = token_counter(config, models or LoadedModels(config.model_dir)).count
         self._waiting: deque[tuple[Disclosure, str]] = deque()
         self._called = Event()
@@ -69,16 +81,17 @@ class AuditLog:
         if not batch or is_read_only() or not self._path.parent.is_dir():  # before kb init there is nothing to record
             return
         try:
-            with closing(open_audit(self._path)) as db:
-                write_disclosures(db, self._path, batch)
+            with closing(open_audit(self._path)) as db, sqlite_errors(self._path), db:
+                for each in batch:
+                    queries.insert_disclosure(db, **each._asdict())
+                queries.delete_oldest(db, kept=MOST_KEPT)
         except StoreError as error:
             print(f"kb audit: {len(batch)} calls could not be recorded: {error.message}", file=sys.stderr)
 
 
 def disclosures(config: Config, *, client: str | None, tool: str | None, limit: int) -> list[Disclosure]:
     """The recorded disclosures, newest first. Raises: StoreError and its kin."""
-    path = audit_file(config)
-    if not path.is_file():
+    if not config.audit.is_file():
         return []
-    with closing(open_audit(path)) as db:
+    with closing(open_audit(config.audit)) as db:
         return queries.list_disclosures(db, client=client, tool=tool, row_limit=limit)

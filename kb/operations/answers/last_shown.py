@@ -19,8 +19,6 @@ from kb.records import NamedTuple
 if TYPE_CHECKING:
     from kb.domain.answers import Answer  # a search need not load it
 
-_FILE = "last_shown.json"
-
 
 class Place(NamedTuple):
     """A numbered place of a list: its citation, and the file on this machine."""
@@ -71,9 +69,9 @@ def shown_answer(answer: Answer) -> Shown:
     return Shown("ask", answer.question, places)
 
 
-def keep_shown(data_dir: Path, shown: Shown) -> str | None:
+def keep_shown(file: Path, shown: Shown) -> str | None:
     """Stores the shown list for the next `kb open`; returns the reason if it cannot be stored."""
-    if not data_dir.is_dir():
+    if not file.parent.is_dir():
         return None  # no knowledge base, so no place was shown
     stored = {
         "command": shown.command,
@@ -84,26 +82,26 @@ def keep_shown(data_dir: Path, shown: Shown) -> str | None:
         ],
     }
     try:
-        replace_file(data_dir / _FILE, json.dumps(stored, ensure_ascii=False).encode("utf-8", "surrogateescape"))
+        replace_file(file, json.dumps(stored, ensure_ascii=False).encode("utf-8", "surrogateescape"))
     except OSError as error:
-        return f"kb open N cannot count in this list: {data_dir / _FILE} cannot be written ({error.strerror})"
+        return f"kb open N cannot count in this list: {file} cannot be written ({error.strerror})"
     return None
 
 
-def forget_shown(data_dir: Path, paths: Set[str]) -> None:
+def forget_shown(file: Path, paths: Set[str]) -> None:
     """Deletes the last shown list if one of its places is at one of the paths, or if it cannot be read."""
     try:
-        shown = last_shown(data_dir)
+        shown = last_shown(file)
     except StoreError:
         shown = Shown("", "", ())
     if shown is not None and (not shown.places or any(place.citation.path in paths for place in shown.places)):
-        (data_dir / _FILE).unlink(missing_ok=True)
+        file.unlink(missing_ok=True)
 
 
-def last_shown(data_dir: Path) -> Shown | None:
+def last_shown(file: Path) -> Shown | None:
     """The last shown list; None before the first. Raises: StoreError for a file that cannot be parsed."""
     try:
-        stored = json.loads((data_dir / _FILE).read_text(encoding="utf-8", errors="surrogateescape"))
+        stored = json.loads(file.read_text(encoding="utf-8", errors="surrogateescape"))
         places = tuple(
             Place(each["number"], citation_from_json(each["citation"]), each["source_path"])
             for each in stored["places"]
@@ -112,6 +110,4 @@ def last_shown(data_dir: Path) -> Shown | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(
-            f"{data_dir / _FILE} cannot be read: {error}", "search or ask again, then kb open N"
-        ) from error
+        raise StoreError(f"{file} cannot be read: {error}", "search or ask again, then kb open N") from error

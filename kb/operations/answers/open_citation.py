@@ -94,7 +94,7 @@ def _place(session: Base, typed: str, answer_id: str | None) -> tuple[Citation |
 
 def _numbered(session: Base, number: int, answer_id: str | None) -> Place:
     """The place of that number: in the named answer, else in the last shown list."""
-    shown = None if answer_id is not None else last_shown(session.config.data_dir)
+    shown = None if answer_id is not None else last_shown(session.config.last_shown)
     shown = shown or shown_answer(find_answer(session, answer_id))
     return shown.numbered(number, "; an earlier answer's places open with --answer ID")
 

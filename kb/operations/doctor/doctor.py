@@ -21,7 +21,7 @@ from kb.operations.doctor.engines import check_engines, check_grammars, check_pl
 from kb.operations.doctor.vectors import check_gate, check_models, check_reranker, check_vectors
 from kb.operations.ingest.words import word_maker
 from kb.operations.opening.base import index_version, maker_of
-from kb.operations.opening.privacy import open_to_others, private_places
+from kb.operations.opening.own_files import open_to_others, private_places
 from kb.private import is_read_only
 from kb.retrieve.index import Index
 from kb.scan.assets import has_size

@@ -12,8 +12,6 @@ from kb.errors import ConfigError
 from kb.models.manifest import ASSEMBLED
 from kb.records import NamedTuple
 
-_MB = 1_000_000
-
 
 class EmbeddingPlan(NamedTuple):
     """The model, None where passages are found by words alone.
@@ -41,8 +39,8 @@ def embedding_plan(config: Config) -> EmbeddingPlan:
         model=configured_model(config),
         model_dir=config.model_dir,
         vector_dir=config.vector_dir,
-        cache=config.cache_dir / "vectors.sqlite",
-        cache_bytes=config.storage.cache_max_mb * _MB,
+        cache=config.vector_cache,
+        cache_bytes=config.cache_bytes,
         threads=config.models_embedding.threads or os.cpu_count() or 1,
         batch_texts=config.models_embedding.batch_size,
         dimensions=config.models_embedding.dimensions or None,

@@ -38,7 +38,7 @@ from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.requests import IngestRequest
 from kb.operations.ingest.run import IngestRun
 from kb.operations.opening.clock import now_utc
-from kb.operations.opening.privacy import close_to_others
+from kb.operations.opening.own_files import close_to_others
 from kb.operations.opening.writing import in_memory, writing
 from kb.scan.assets import has_size, restore_asset, unreferenced_assets
 from kb.scan.git import read_repository, top_of

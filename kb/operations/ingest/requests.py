@@ -17,7 +17,7 @@ from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 from kb.operations.ingest.engines import NO_PLUGINS, ExtractionPlan, IngestPlugins, PdfPasswords, ingest_plugins
 from kb.operations.ingest.read import ReadingRules
 from kb.operations.opening.exposure import kept_from_models, no_path
-from kb.operations.opening.privacy import PrivatePlaces, private_places
+from kb.operations.opening.own_files import PrivatePlaces, private_places
 from kb.operations.opening.typed_path import as_on_disk, path_below
 from kb.scan.rules import Included
 
@@ -132,8 +132,8 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.fami
         processes=config.indexing.max_parallel_extractors,
         quiet_cpu_s=config.indexing.extract_timeout_s,
         memory_bytes=config.indexing.extract_memory_mb * _MB,
-        cache=config.cache_dir / "derived.sqlite",
-        cache_bytes=config.storage.cache_max_mb * _MB,
+        cache=config.derived_cache,
+        cache_bytes=config.cache_bytes,
     )
 
 

@@ -1,4 +1,7 @@
-"""Removes documents from everything that kb stores: `kb forget`. The files themselves stay."""
+"""Removes data that kb has made: documents from all of it, `kb forget`; a part of it or all, `kb reset`.
+
+The user's files, the configuration and the models stay.
+"""
 
 from __future__ import annotations
 
@@ -6,41 +9,42 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 from urllib.parse import unquote
 
 from kb.config import Config
 from kb.domain.gitignore import MalformedPattern, PathPatterns
-from kb.domain.results.upkeep import ForgetReport, RemovedPart
+from kb.domain.results.upkeep import ForgetReport, RemovedPart, ResetPart, ResetReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.text import stored_text, to_posix
-from kb.errors import StoreReadOnly, UsageError
-from kb.operations.answers.audit import audit_file
+from kb.errors import KbError, StoreError, StoreReadOnly, UsageError
+from kb.operations.answers.audit import open_audit
 from kb.operations.answers.last_shown import forget_shown
 from kb.operations.embedding.batch_vectors import every_chunk, text_of
-from kb.operations.embedding.plan import embedding_plan
-from kb.operations.embedding.vector_upkeep import scrub_vectors
-from kb.operations.ingest.requests import extraction_plan
+from kb.operations.embedding.vector_upkeep import drop_tables, every_table, scrub_vectors
 from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import hidden_paths, parsed_rules
+from kb.operations.opening.own_files import own_files, own_folders
 from kb.operations.opening.typed_path import path_below
 from kb.operations.opening.writing import writing
 from kb.private import require_writable
 from kb.scan.assets import unreferenced_assets
 from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
-from kb.store.audit_log import open_audit
 from kb.store.caches import DerivedCache, VectorCache
-from kb.store.connection import Connection, scrub, sqlite_errors, transaction
+from kb.store.connection import Connection, scrub, sqlite_errors, transaction, writer_lock
 from kb.store.documents import remove_document
-from kb.store.mirror import has_vectors
+from kb.store.lance_table import table_sizes
+from kb.store.mirror import drop_mirror, has_mirror, has_vectors
+
+RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)
 
 _UNFINISHED = "forgetting"
-_LOGS = "kb-*.log"
 _ROWS = 4096
+_DOCUMENTS_A_TRANSACTION = 200
 
 
 class Named(NamedTuple):
@@ -146,7 +150,7 @@ def _report(db: Connection, config: Config, named: Named, paths: frozenset[str])
     parts = [RemovedPart(name, count, None) for name, count in counts._asdict().items()]
     parts.append(RemovedPart("evaluation runs", len(queries.select_forgotten_runs(db)), None))
     parts.append(RemovedPart("agents' calls", _calls(config, paths), None))
-    parts += [RemovedPart("debug log", 1, log.stat().st_size, log) for log in sorted(config.log_dir.glob(_LOGS))]
+    parts += [RemovedPart("debug log", 1, log.stat().st_size, log) for log in config.logs]
     stays = tuple(path for path in sorted(paths) if os.path.lexists(config.workspace_root / path))
     lines = (named.glob,) if named.glob is not None else tuple(f"/{_as_pattern(path)}" for path in stays)
     return ForgetReport(
@@ -180,10 +184,9 @@ def _write_lines(file: Path, lines: Iterable[str]) -> None:
 
 
 def _calls(config: Config, paths: Iterable[str]) -> int:
-    path = audit_file(config)
-    if not path.is_file():
+    if not config.audit.is_file():
         return 0
-    with closing(open_audit(path)) as db:
+    with closing(open_audit(config.audit)) as db:
         found = queries.count_naming(db, paths_json=json.dumps(sorted(paths), ensure_ascii=False))
     return found.calls if found else 0
 
@@ -195,25 +198,141 @@ def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None
         path.unlink(missing_ok=True)
     if config.artifact_dir.exists():
         remove_artifacts_of_others(config.artifact_dir, {row.doc_id for row in queries.select_document_ids(db)})
-    vectors, derived = embedding_plan(config), extraction_plan(config)
-    if vectors.cache.exists():
-        with closing(VectorCache(vectors.cache, "", vectors.cache_bytes)) as cache:
+    if config.vector_cache.exists():
+        with closing(VectorCache(config.vector_cache, "", config.cache_bytes)) as cache:
             cache.keep_only(text_of(chunk) for chunks in every_chunk(db, _ROWS) for chunk in chunks)
-    if derived.cache.exists():
-        with closing(DerivedCache(derived.cache, derived.cache_bytes)) as kept:
+    if config.derived_cache.exists():
+        with closing(DerivedCache(config.derived_cache, config.cache_bytes)) as kept:
             kept.keep_only(row.checksum for row in assets)
-    if (audit := audit_file(config)).is_file():
-        with closing(open_audit(audit)) as record, sqlite_errors(audit):
+    if config.audit.is_file():
+        with closing(open_audit(config.audit)) as record, sqlite_errors(config.audit):
             queries.delete_naming(record, paths_json=json.dumps(sorted(paths), ensure_ascii=False))
             scrub(record)
     for folder in config.runs_dir.glob("*/"):
         if any(_names(file, paths) for file in folder.iterdir() if file.is_file()):
             shutil.rmtree(folder)
-    forget_shown(config.data_dir, paths)
-    for log in config.log_dir.glob(_LOGS):
+    forget_shown(config.last_shown, paths)
+    for log in config.logs:
         log.unlink(missing_ok=True)
 
 
 def _names(file: Path, paths: Iterable[str]) -> bool:
     text = file.read_text(encoding="utf-8", errors="replace")
     return any(path in text or json.dumps(path)[1:-1] in text for path in paths)
+
+
+def plan_reset(config: Config, part: ResetPart) -> ResetReport:
+    """Reports what a reset would remove; changes nothing. Raises: NotIndexed and its kin, but for `everything`."""
+    return ResetReport(part, _removable(config, part), done=False)
+
+
+def reset(config: Config, part: ResetPart, handle: RunHandle) -> ResetReport:
+    """Removes a part; the report has its size.
+
+    `vectors`: passages are found by their words until the next ingest. `index`: documents, passages and vectors;
+    answers and evaluation runs stay. `answers`: with their conversations. `everything`: the SQLite file and all
+    files beside it, including caches and the files of runs; works on a damaged file too.
+    An interrupted call has removed a part; a second call continues.
+    Raises: NotIndexed and its kin (but for `everything`), StoreBusy, StoreReadOnly.
+    """
+    require_writable()
+    parts = _removable(config, part)
+    if part == "everything":
+        _remove_everything(config)
+    else:
+        with writing(config.sqlite, with_vectors=part != "answers") as db:
+            _REMOVERS[part](db, config, handle)
+    return ResetReport(part, parts, done=True)
+
+
+def _removable(config: Config, part: ResetPart) -> tuple[RemovedPart, ...]:
+    if part == "everything":
+        parts = [RemovedPart(path.name, 1, _size(path), path) for path in _places(config)]
+        with suppress(KbError):  # a damaged file is removed too
+            parts = [*_counted(config, "answers"), *_counted(config, "index"), *parts]
+        return tuple(parts)
+    return tuple(_counted(config, part))
+
+
+def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
+    with open_base(config) as session, session.reading() as base:
+        counts = queries.count_removable(base.db)
+    assert counts is not None  # an aggregate always gives a row
+    vectors = RemovedPart("vectors", counts.vectors, sum(table_sizes(config.vector_dir).values()))
+    if part == "vectors":
+        return [vectors]
+    if part == "answers":
+        return [RemovedPart("answers", counts.answers, None), RemovedPart("conversations", counts.conversations, None)]
+    documents = [RemovedPart("documents", counts.documents, None), RemovedPart("passages", counts.passages, None)]
+    return [*documents, vectors, RemovedPart("copies of files", len(_files(config.asset_dir)), _size(config.asset_dir))]
+
+
+def _remove_vectors(db: Connection, config: Config, handle: RunHandle) -> None:
+    """Deletes the rows before the files, so that a search in between uses words alone."""
+    with transaction(db):
+        if has_mirror(db):
+            drop_mirror(db)
+    drop_tables(db, config.vector_dir, every_table(db, config.vector_dir))
+
+
+def _remove_index(db: Connection, config: Config, handle: RunHandle) -> None:
+    _remove_vectors(db, config, handle)
+    paths = [known.workspace_path for known in queries.select_known_files(db)]
+    for start in range(0, len(paths), _DOCUMENTS_A_TRANSACTION):
+        handle.stop_if_canceled("all documents were removed", "kb reset index --yes goes on")
+        with transaction(db):
+            for path in paths[start : start + _DOCUMENTS_A_TRANSACTION]:
+                remove_document(db, path)
+        done = min(start + _DOCUMENTS_A_TRANSACTION, len(paths))
+        handle.tell(StepProgress("removing documents", done, len(paths), "documents"))
+    shutil.rmtree(config.asset_dir, ignore_errors=True)
+    if config.artifact_dir.exists():
+        remove_artifacts_of_others(config.artifact_dir, set())
+
+
+def _remove_answers(db: Connection, config: Config, handle: RunHandle) -> None:
+    with transaction(db):
+        queries.delete_sessions(db)
+        queries.delete_answers(db)
+    config.last_shown.unlink(missing_ok=True)
+
+
+_REMOVERS: dict[ResetPart, Callable[[Connection, Config, RunHandle], None]] = {
+    "vectors": _remove_vectors,
+    "index": _remove_index,
+    "answers": _remove_answers,
+}
+
+
+def _remove_everything(config: Config) -> None:
+    """Holds the writer's lock, so that no ingest writes at the same time."""
+    if not config.sqlite.parent.is_dir():
+        return
+    with writer_lock(config.sqlite):
+        for path in _places(config):
+            try:
+                if path.is_dir():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
+            except OSError as error:
+                raise StoreError(f"{path} cannot be removed: {error.strerror}", "remove it, and reset again") from error
+
+
+def _places(config: Config) -> list[Path]:
+    """The folders and files of kb that are there, the SQLite file last."""
+    return [path for path in (*own_folders(config), *own_files(config)) if os.path.lexists(path)]
+
+
+def _files(path: Path) -> list[Path]:
+    """The files below a folder."""
+    return [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of all files below a folder."""
+    total = 0
+    for file in _files(path) if path.is_dir() else (path,):
+        with suppress(OSError):
+            total += file.lstat().st_size
+    return total

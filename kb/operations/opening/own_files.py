@@ -1,4 +1,4 @@
-"""Removes the permissions of other users from kb's files, and lists files that others may read.
+"""The folders and files that kb makes, and their permissions: other users' are removed, and files open to them listed.
 
 New folders and files are private (`kb.private`); this is for those that an earlier version made. A folder that may hold
 files of others, such as the home directory or one that everybody writes to, keeps its permissions.
@@ -16,7 +16,22 @@ from typing import NamedTuple
 from kb.config import Config, default_path
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal", ".lock")
+_SQLITE_SUFFIXES = ("-wal", "-shm", "-journal", "")  # the file itself goes last: until then the knowledge base exists
+
+
+def own_folders(config: Config) -> tuple[Path, ...]:
+    """The folders that kb fills, except that of the models."""
+    return (config.vector_dir, config.asset_dir, config.artifact_dir, config.runs_dir)
+
+
+def own_files(config: Config) -> tuple[Path, ...]:
+    """The files that kb makes outside of these folders, the database last; not its lock, logs and configuration."""
+
+    def database(path: Path) -> list[Path]:
+        return [path.with_name(path.name + suffix) for suffix in _SQLITE_SUFFIXES]
+
+    caches = (*database(config.vector_cache), *database(config.derived_cache))
+    return (*caches, *database(config.audit), config.mcp_token, config.last_shown, *database(config.sqlite))
 
 
 class PrivatePlaces(NamedTuple):
@@ -32,22 +47,16 @@ class PrivatePlaces(NamedTuple):
 
 def private_places(config: Config) -> PrivatePlaces:
     """The places of kb's data; with the models where their folder is below the data directory."""
-    storage = (config.vector_dir, config.asset_dir, config.artifact_dir, config.runs_dir)
     models = (config.model_dir,) if config.data_dir in config.model_dir.parents else ()
     # A configuration that was named may be shared on purpose; the one at its usual place is this user's.
     config_files = tuple(path for path in (default_path(os.environ),) if path == config.file)
-    whole = tuple(folder for folder in (*storage, *models) if _is_kb_alone(folder, config))
+    whole = tuple(folder for folder in (*own_folders(config), *models) if _is_kb_alone(folder, config))
     shared = (config.data_dir, config.cache_dir, config.log_dir, *(path.parent for path in config_files))
-    databases = (config.sqlite, config.cache_dir / "vectors.sqlite", config.cache_dir / "derived.sqlite")
+    lock = config.sqlite.with_name(f"{config.sqlite.name}.lock")
     return PrivatePlaces(
         whole,
         tuple(folder for folder in shared if _is_kb_alone(folder, config)),
-        (
-            *(path.with_name(path.name + suffix) for path in databases for suffix in _SQLITE_SUFFIXES),
-            *sorted(config.log_dir.glob("kb-*.log")),
-            config.data_dir / "last_shown.json",
-            *config_files,
-        ),
+        (*own_files(config), lock, *config.logs, *config_files),
     )
 
 
