@@ -21,8 +21,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchMode
 from kb.eval.golden import Expectation, GoldenSet, Question, read_golden, write_golden
 from kb.eval.question_files import read_judged_folder
-from kb.operations.evaluate.evaluate import run_suite
-from kb.operations.evaluate.runs import RunRequest, compare_runs
+from kb.operations.evaluate.runs import RunRequest, compare_runs, run_suite
 from kb.operations.opening.base import open_base
 
 QUESTIONS = 300

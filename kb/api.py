@@ -32,7 +32,7 @@ from kb.errors import UsageError
 from kb.operations.opening.base import Base
 
 if TYPE_CHECKING:
-    from kb.operations.evaluate.evaluate import RunReport
+    from kb.operations.evaluate.runs import RunReport
 
 __all__ = [
     "Answer",
@@ -211,9 +211,8 @@ class KnowledgeBase:
 
         Raises: GoldenInvalid with every fault of the file; NotIndexed before the first ingest; StoreBusy.
         """
-        from kb.operations.evaluate.evaluate import run_suite
         from kb.operations.evaluate.golden_sets import suite_file
-        from kb.operations.evaluate.runs import RunRequest
+        from kb.operations.evaluate.runs import RunRequest, run_suite
 
         base = self._open
         file = suite_file(base.config, None if suite is None else os.fspath(suite))

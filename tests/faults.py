@@ -100,7 +100,7 @@ def _serve() -> None:
     from ingest_fixtures import analyse_by_word
 
     from kb.operations.embedding import embed
-    from kb.operations.ingest import ingest, words
+    from kb.operations.ingest import ingest, read
 
     for name in ("lancedb", "numpy", "pyarrow", "kb.cli.main", "kb.operations.opening.base"):
         import_module(name)
@@ -108,7 +108,7 @@ def _serve() -> None:
         ("analyse", analyse_by_word),
         ("release_analyser", lambda: None),
     ):
-        vars(words if door == "analyse" else ingest)[door] = fake
+        vars(read if door == "analyse" else ingest)[door] = fake
     embed.BATCH_CHUNKS = 10
 
     def put(door: str, fake: object) -> None:

@@ -19,7 +19,7 @@ from fake_embedder import FakeModels
 from ingest_fixtures import analyse_by_word
 
 from kb.cli.main import main
-from kb.operations.ingest import words
+from kb.operations.ingest import read
 
 VERSION = re.compile(r"version(\d+)")
 MAY_FAIL = ("another kb is writing", "another program is writing", "has no vectors yet")
@@ -69,6 +69,6 @@ def loop(config: str, seconds: float, seed: int, commands: list[list[str]]) -> N
 
 
 if __name__ == "__main__":
-    vars(words)["analyse"] = analyse_by_word
+    vars(read)["analyse"] = analyse_by_word
     FakeModels().put_in_place(put)
     loop(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), [words.split(",") for words in sys.argv[4:]])

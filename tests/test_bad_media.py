@@ -14,7 +14,7 @@ from media_fixtures import IMAGES, MODELS, SPEECH, needs_decoder, needs_tesserac
 
 pymupdf = pytest.importorskip("pymupdf")
 
-from kb.operations.ingest import words  # noqa: E402
+from kb.operations.ingest import read  # noqa: E402
 
 pytestmark = pytest.mark.slow  # real engines
 
@@ -24,7 +24,7 @@ SMALL_MEMORY_MB = 600
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace whose engines may take little memory."""
-    monkeypatch.setattr(words, "analyse", analyse_by_word)
+    monkeypatch.setattr(read, "analyse", analyse_by_word)
     made = Workspace(tmp_path / "workspace")
     made.configure(
         f"storage.cache_dir={tmp_path / 'cache'}",

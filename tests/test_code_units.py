@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.chunk.code_unit import chunk_units
+from kb.chunk.chunkers import chunk_units
 from kb.domain.documents import Chunk, ChunkPolicy, Document
 from kb.domain.ids import AssetId
 from kb.domain.spans import CodeSpan

@@ -17,9 +17,9 @@ from conftest import cpu_limited, tool
 
 from kb.retrieve.search import add_maxsim
 from kb.store import queries
+from kb.store.connection import migrations
 from kb.store.migrate import migrate, repeatable_files
 from kb.store.mirror import load_vector_functions, remake_mirror
-from kb.store.schema_version import migrations
 from kb.store.sqlfile import (
     SQL_DIR,
     TYPES,

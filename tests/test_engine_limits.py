@@ -23,7 +23,7 @@ from media_fixtures import MODELS, needs_decoder, needs_whisper
 from unruly_engine import STARVED
 
 from kb.extract.registry import EXTRACTORS, Step
-from kb.operations.ingest import words
+from kb.operations.ingest import read
 from kb.workers import pool
 from kb.workers.process import spent_by_process
 
@@ -46,7 +46,7 @@ def scratch_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scratch_home: Path) -> Workspace:
     """PDFs are read by the unruly engine, which may take a second of processor time."""
-    monkeypatch.setattr(words, "analyse", analyse_by_word)
+    monkeypatch.setattr(read, "analyse", analyse_by_word)
     monkeypatch.setattr(sys, "path", [*sys.path, str(TESTS)])
     monkeypatch.setitem(EXTRACTORS, "pdf", replace(EXTRACTORS["pdf"], steps=(UNRULY,)))
     made = Workspace(tmp_path / "workspace")

@@ -21,7 +21,7 @@ from conftest import Kb, Vault, kb_in, make_vault, measured_vault
 from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.eval.outcome import cited_lines_hold
-from kb.operations.evaluate import evaluate
+from kb.operations.evaluate import runs
 from kb.store import queries
 from kb.store.connection import writer_lock
 from kb.store.migrate import migrate
@@ -106,9 +106,9 @@ def test_an_ingest_and_a_question_beside_a_run_succeed_at_once(
     quiet = kb("eval", "run", *with_ask, *settings).json
     assert kb("eval", "forget", quiet["run_id"]).code == 0
     beside: list[subprocess.CompletedProcess[str]] = []
-    ask = evaluate.GoldenAsker.ask
+    ask = runs.GoldenAsker.ask
 
-    def disturbed(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
+    def disturbed(self: runs.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
         if question.id == "overlap":
             (measured.root / "later.md").write_text("# 이웃한 조각의 겹침\n\n이웃한 조각의 겹침은 80 토큰.\n")
             program = [sys.executable, "-m", "kb", "--config", str(measured.config)]
@@ -117,7 +117,7 @@ def test_an_ingest_and_a_question_beside_a_run_succeed_at_once(
                 beside.append(subprocess.run(command, capture_output=True, text=True, check=False))
         return ask(self, query_no, question, expected)
 
-    monkeypatch.setattr(evaluate.GoldenAsker, "ask", disturbed)
+    monkeypatch.setattr(runs.GoldenAsker, "ask", disturbed)
     ran = kb("eval", "run", *with_ask, *settings)
     assert [(done.returncode, done.stderr) for done in beside] == [(0, ""), (1, "")]  # not sure of one word
     assert rows(measured, "SELECT query FROM answers") == [("겹침",)]
@@ -137,31 +137,31 @@ def test_a_run_begins_beside_an_ingest(measured: Vault) -> None:
 def test_a_run_that_is_forgotten_while_it_asks_ends_with_an_error(
     measured: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = evaluate.GoldenAsker.ask
+    ask = runs.GoldenAsker.ask
 
-    def forgetting(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
+    def forgetting(self: runs.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
         if question.id == "overlap":
             with closing(sqlite3.connect(measured.sqlite)) as db, db:
                 db.execute("DELETE FROM eval_runs")
         return ask(self, query_no, question, expected)
 
-    monkeypatch.setattr(evaluate.GoldenAsker, "ask", forgetting)
+    monkeypatch.setattr(runs.GoldenAsker, "ask", forgetting)
     ran = kb_in(measured)("eval", "run")
     assert (ran.code, "forgotten while" in ran.stderr) == (2, True)
 
 
 def test_two_calls_of_one_run_keep_each_question_once(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = kb_in(measured)
-    ask = evaluate.GoldenAsker.ask
+    ask = runs.GoldenAsker.ask
     second: list[int] = []
 
-    def doubled(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
+    def doubled(self: runs.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
         if not second:
             second.append(-1)
             second[0] = kb("eval", "run").code
         return ask(self, query_no, question, expected)
 
-    monkeypatch.setattr(evaluate.GoldenAsker, "ask", doubled)
+    monkeypatch.setattr(runs.GoldenAsker, "ask", doubled)
     assert (kb("eval", "run").code, second) == (0, [0])
     assert rows(measured, "SELECT count(*), count(DISTINCT run_id) FROM eval_query_results") == [(4, 1)]
 
@@ -170,15 +170,15 @@ def test_a_run_that_is_stopped_keeps_every_question_that_was_asked_and_goes_on(
     measured: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb = kb_in(measured)
-    ask = evaluate.GoldenAsker.ask
+    ask = runs.GoldenAsker.ask
 
-    def interrupted(self: evaluate.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
+    def interrupted(self: runs.GoldenAsker, query_no: int, question: Any, expected: Any) -> Any:
         if question.id == "retry":
             os.kill(os.getpid(), signal.SIGINT)
         return ask(self, query_no, question, expected)
 
     with monkeypatch.context() as patched:
-        patched.setattr(evaluate.GoldenAsker, "ask", interrupted)
+        patched.setattr(runs.GoldenAsker, "ask", interrupted)
         ran = kb("eval", "run")
     assert (ran.code, "stopped after 2 of 4 questions" in ran.stdout) == (130, True)
     assert rows(measured, "SELECT query_id FROM eval_query_results ORDER BY query_id") == [("overlap",), ("retry",)]
@@ -189,7 +189,7 @@ def test_a_run_that_is_stopped_keeps_every_question_that_was_asked_and_goes_on(
 
 def test_another_setting_is_another_run(measured: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = kb_in(measured)
-    monkeypatch.setattr(evaluate, "_ask_all", lambda *args: None)
+    monkeypatch.setattr(runs, "_ask_all", lambda *args: None)
     assert kb("eval", "run").code == 1
     assert kb("eval", "run", "--set", "search.snippet_chars=99").code == 1
     assert len(kb("eval", "list", "--json").lines) == 2

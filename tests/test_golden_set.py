@@ -160,7 +160,7 @@ def test_a_broken_tokenizer_turns_the_comparison_red(breakable: Measured, monkey
     def analyse_without_nouns(texts: Sequence[str]) -> list[KoreanText]:
         return [KoreanText(found.morphemes[::3], Counter()) for found in analyse(texts)]
 
-    monkeypatch.setattr("kb.operations.ingest.words.analyse", analyse_without_nouns)
+    monkeypatch.setattr("kb.operations.ingest.read.analyse", analyse_without_nouns)
     breakable.ingest()
     breakable.run("broken", "lexical")
     assert fallen(breakable, "sound", "broken") >= {"hit_at_k", "mrr", "ndcg_at_10"}

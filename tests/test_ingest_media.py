@@ -20,7 +20,7 @@ from kb.domain.ingest_events import AssetFinished, ExtractProgress  # noqa: E402
 from kb.errors import ModelMissing  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.registry import EXTRACTORS, Step  # noqa: E402
-from kb.operations.ingest import engine_files, words  # noqa: E402
+from kb.operations.ingest import engine_files, read  # noqa: E402
 from kb.store.caches import DerivedCache  # noqa: E402
 from kb.workers.pool import WorkerPool  # noqa: E402
 
@@ -43,7 +43,7 @@ def pdf_of(*pages: str) -> bytes:
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setattr(words, "analyse", analyse_by_word)
+    monkeypatch.setattr(read, "analyse", analyse_by_word)
     made = Workspace(tmp_path / "workspace")
     made.configure(f"storage.cache_dir={tmp_path / 'cache'}")
     return made

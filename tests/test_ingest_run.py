@@ -25,7 +25,7 @@ from kb.domain.results.ingest import IngestReport
 from kb.domain.text import WorkspacePath
 from kb.errors import FileVanished
 from kb.language.korean import KoreanText
-from kb.operations.ingest import changed, words
+from kb.operations.ingest import changed, read
 from kb.operations.ingest.changed import BATCH_FILES
 from kb.operations.ingest.read import ChangedFile
 from kb.workers import pool
@@ -213,7 +213,7 @@ def test_the_units_of_a_long_korean_note_are_summed_up_while_it_is_analysed(
             del units
             kept.append(sum(count() is not None for count in counts))
 
-    monkeypatch.setattr(words, "analyse", analyse)
+    monkeypatch.setattr(read, "analyse", analyse)
     workspace.write("long.md", "\n\n".join(f"항구 {n}번에서 배가 떠났다. " * 40 for n in range(30)))
     workspace.ingest()
     assert len(kept) > 20

@@ -16,7 +16,7 @@ from conftest import make_vault
 from ingest_fixtures import Workspace, analyse_by_word, counted
 
 from kb.extract.registry import EXTRACTORS, Step
-from kb.operations.ingest import words
+from kb.operations.ingest import read
 
 ROOT = Path(__file__).parents[1]
 ENGINE_PACKAGES = {"pymupdf", "fitz", "pil", "pillow", "pytesseract", "av", "pywhispercpp", "_pywhispercpp"}
@@ -105,7 +105,7 @@ def test_no_command_stumbles_over_a_missing_engine(bare_kb: BareKb, config: str,
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """PDFs are read by an engine that cannot be loaded, or whose model is damaged, as the file asks."""
-    monkeypatch.setattr(words, "analyse", analyse_by_word)
+    monkeypatch.setattr(read, "analyse", analyse_by_word)
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).parent)])
     step = Step("pdf-text", "unruly_engine", is_required=True)
     monkeypatch.setitem(EXTRACTORS, "pdf", replace(EXTRACTORS["pdf"], steps=(step,)))

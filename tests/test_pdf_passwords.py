@@ -15,7 +15,7 @@ pymupdf = pytest.importorskip("pymupdf")
 from kb.config.keys import ExtractConfig  # noqa: E402
 from kb.domain.derived import ExtractSettings  # noqa: E402
 from kb.errors import ConfigError, PasswordNeeded  # noqa: E402
-from kb.operations.ingest import words  # noqa: E402
+from kb.operations.ingest import read  # noqa: E402
 from kb.operations.ingest.engines import PdfPasswords  # noqa: E402
 from kb.workers import process  # noqa: E402
 
@@ -32,7 +32,7 @@ def locked(password: str = SECRET) -> bytes:
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setattr(words, "analyse", analyse_by_word)
+    monkeypatch.setattr(read, "analyse", analyse_by_word)
     made = Workspace(tmp_path / "workspace")
     made.write("locked.pdf", locked())
     return made

@@ -15,7 +15,7 @@ from plugin_fixtures import CUES, EXAMPLE, install, install_example
 
 from kb.embed.plugin_models import open_plugin_embedder, open_plugin_scorer
 from kb.errors import ModelMissing, PluginFailed
-from kb.operations.ingest import words
+from kb.operations.ingest import read
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setattr(words, "analyse", analyse_by_word)
+    monkeypatch.setattr(read, "analyse", analyse_by_word)
     made = Workspace(tmp_path / "workspace")
     made.write("heron.srt", CUES)
     made.write("note.md", "# Heron\n\nA heron is a bird.\n")

@@ -20,7 +20,7 @@ from ingest_fixtures import Workspace, counted
 
 from kb.domain.ingest_events import AssetFinished, Finished
 from kb.errors import DiskFull
-from kb.store.schema_version import latest_version
+from kb.store.connection import latest_version
 
 NOTES = 60
 

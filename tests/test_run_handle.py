@@ -23,8 +23,7 @@ from kb.models.manifest import list_models
 from kb.operations.admin import setup
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.evaluate.calibrate import calibrate
-from kb.operations.evaluate.evaluate import run_suite
-from kb.operations.evaluate.runs import RunRequest
+from kb.operations.evaluate.runs import RunRequest, run_suite
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import IngestRequest, ingest_request
 from kb.operations.opening.base import open_base
@@ -158,7 +157,7 @@ def test_a_canceled_evaluation_keeps_the_questions_that_were_asked(
     suite = tmp_path / "golden.yaml"
     asked = "".join(f"- {{id: q{at}, query: gateway {at}, answerable: false, expected: []}}\n" for at in range(4))
     suite.write_text(f"suite: small\nquestions:\n{asked}", encoding="utf-8")
-    monkeypatch.setattr("kb.operations.evaluate.evaluate.QUESTIONS_A_TRANSACTION", 1)
+    monkeypatch.setattr("kb.operations.evaluate.runs.QUESTIONS_A_TRANSACTION", 1)
     wanted = RunRequest(suite, "lexical", 5)
     handle = StopAfter(StepProgress, 2)
     with open_base(config) as session:

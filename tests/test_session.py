@@ -31,10 +31,9 @@ from kb.operations.opening import base as opening
 from kb.operations.opening.base import Base, open_base
 from kb.operations.opening.loaded_models import SharedEncoder, submit
 from kb.operations.search.search import search
-from kb.store import schema_version
-from kb.store.connection import open_writer
+from kb.store import connection
+from kb.store.connection import Migration, latest_version, migrations, open_writer, schema_state
 from kb.store.migrate import migrate
-from kb.store.schema_version import Migration, latest_version, migrations, schema_state
 
 __all__ = ["fake_models", "next_migration"]  # fixtures
 
@@ -200,7 +199,7 @@ def test_a_session_names_the_version_of_the_index_as_it_is_now(
 ) -> None:
     kb(vault, "ingest", "--no-embed")
     before = held(search="water rises")["index_version"]
-    monkeypatch.setattr("kb.operations.ingest.words.WORDS_VERSION", "words-next")
+    monkeypatch.setattr("kb.operations.ingest.read.WORDS_VERSION", "words-next")
     kb(vault, "ingest", "--no-embed")
     assert held(search="water rises")["index_version"] == before.rpartition("/")[0] + "/words-next"
 
@@ -240,7 +239,7 @@ def test_a_session_refuses_a_file_that_a_newer_kb_migrated(
     with open_base(load(str(vault.config))) as session:
         assert search(session, session.defaults.query("water rises")).hits
         with monkeypatch.context() as patched:
-            patched.setattr(schema_version, "migrations", lambda: known)
+            patched.setattr(connection, "migrations", lambda: known)
             patched.setattr("kb.store.migrate.migrations", lambda: known)
             db = open_writer(vault.sqlite)
             migrate(db, "2026-01-01T00:00:00Z")
@@ -248,7 +247,7 @@ def test_a_session_refuses_a_file_that_a_newer_kb_migrated(
         with pytest.raises(SchemaTooNew):
             search(session, session.defaults.query("water rises"))
         with monkeypatch.context() as patched:
-            patched.setattr(schema_version, "migrations", lambda: known)
+            patched.setattr(connection, "migrations", lambda: known)
             assert search(session, session.defaults.query("water rises")).hits
 
 

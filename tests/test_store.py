@@ -18,12 +18,21 @@ from conftest import Kb, Vault, run_kb
 from kb.errors import DiskFull, NotIndexed, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly
 from kb.operations.opening import base as opening
 from kb.operations.opening.writing import writing
+from kb.store import connection, queries
 from kb.store import migrate as migrating
-from kb.store import queries, schema_version
-from kb.store.connection import APPLICATION_ID, open_reader, open_writer, sqlite_errors, writer_lock
+from kb.store.connection import (
+    APPLICATION_ID,
+    Migration,
+    latest_version,
+    migrations,
+    open_reader,
+    open_writer,
+    schema_state,
+    sqlite_errors,
+    writer_lock,
+)
 from kb.store.migrate import migrate, repeatable_hash, repeatable_names
 from kb.store.mirror import load_vector_functions, mirrored
-from kb.store.schema_version import Migration, latest_version, migrations, schema_state
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -136,7 +145,7 @@ def next_migration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Migration
     path.write_text("CREATE TABLE added (x INTEGER) STRICT;", encoding="utf-8")
     ahead = Migration(latest_version() + 1, "add a table", path)
     known = (*migrations(), ahead)
-    monkeypatch.setattr(schema_version, "migrations", lambda: known)
+    monkeypatch.setattr(connection, "migrations", lambda: known)
     monkeypatch.setattr(migrating, "migrations", lambda: known)
     return ahead
 

@@ -10,12 +10,11 @@ import apsw
 import pytest
 from conftest import Kb, Vault, tool
 
-from kb.operations.ingest import words
+from kb.operations.ingest import read
 from kb.store import migrate as migrating
 from kb.store import sqlfile
-from kb.store.connection import open_writer
+from kb.store.connection import open_writer, schema_state
 from kb.store.migrate import migrate, note_fts_version, repeatable_files, repeatable_hash, repeatable_names
-from kb.store.schema_version import schema_state
 from kb.store.sqlfile import SQL_DIR, header_of, statement_label
 
 NOW = "2026-01-01T00:00:00Z"
@@ -156,7 +155,7 @@ def test_the_label_names_every_analyser_that_made_the_rows(
 ) -> None:
     """One note of many is read again by another rule: the index is made by both, until the next ingest of all."""
     before = label(kb, indexed)
-    monkeypatch.setattr(words, "WORDS_VERSION", "words-next")
+    monkeypatch.setattr(read, "WORDS_VERSION", "words-next")
     assert label(kb, indexed) == before, "a kb that would make it otherwise has made nothing yet"
     found = doctor(kb, indexed)
     assert found["state"] == "failed"

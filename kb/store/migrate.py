@@ -17,9 +17,16 @@ import apsw
 
 from kb.domain.ids import content_hash
 from kb.store import queries
-from kb.store.connection import APPLICATION_ID, open_in_memory, transaction
+from kb.store.connection import (
+    APPLICATION_ID,
+    latest_version,
+    migrations,
+    open_in_memory,
+    require_known_schema,
+    schema_state,
+    transaction,
+)
 from kb.store.mirror import load_vector_functions
-from kb.store.schema_version import latest_version, migrations, require_known_schema, schema_state
 from kb.store.sqlfile import SQL_DIR, bare_sql
 
 _CREATED = re.compile(r"^CREATE (?:VIEW|TRIGGER) (\w+)", re.MULTILINE)

@@ -20,7 +20,6 @@ from kb.domain.search import MODES, Passage, SearchMode
 from kb.errors import UsageError
 from kb.eval.report import verdict_reason
 from kb.operations.evaluate.calibrate import calibrate
-from kb.operations.evaluate.evaluate import run_suite
 from kb.operations.evaluate.golden_sets import (
     append_question,
     import_suite,
@@ -29,7 +28,15 @@ from kb.operations.evaluate.golden_sets import (
     suite_file,
 )
 from kb.operations.evaluate.impact import impact, impact_now
-from kb.operations.evaluate.runs import TOLERANCE, RunRequest, compare_runs, forget_runs, list_runs, write_report
+from kb.operations.evaluate.runs import (
+    TOLERANCE,
+    RunRequest,
+    compare_runs,
+    forget_runs,
+    list_runs,
+    run_suite,
+    write_report,
+)
 from kb.operations.opening.base import open_base
 from kb.operations.search.search import search
 

@@ -22,7 +22,7 @@ from kb.domain.results.evaluation import (
 )
 from kb.eval.comparison import METRICS, p_text
 from kb.eval.report import verdict_reason
-from kb.operations.evaluate.evaluate import RunReport
+from kb.operations.evaluate.runs import RunReport
 
 _VERDICTS = {"better": "better", "worse": "WORSE", "undecided": "undecided", "not_comparable": "NOT COMPARABLE"}
 _STYLES: dict[str, Style] = {"better": GOOD, "worse": BAD, "undecided": GOOD, "not_comparable": BAD}

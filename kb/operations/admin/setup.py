@@ -21,7 +21,7 @@ from kb.operations.embedding.plan import configured_model
 from kb.operations.opening.own_files import close_to_others, private_places
 from kb.operations.opening.writing import writing
 from kb.private import make_folder_for_user, make_private_folder, replace_file, require_writable
-from kb.store.schema_version import latest_version
+from kb.store.connection import latest_version
 
 _CONFIG_HEADER = """\
 # kb configuration. What is set here stays; a line behind # shows a default, and follows it when a later kb changes it.

@@ -19,16 +19,23 @@ from kb.operations.ask.claim_judge import check_claim_judge
 from kb.operations.ask.language_model import check_language_model
 from kb.operations.doctor.engines import check_engines, check_grammars, check_plugins
 from kb.operations.doctor.vectors import check_gate, check_models, check_reranker, check_vectors
-from kb.operations.ingest.words import word_maker
+from kb.operations.ingest.read import word_maker
 from kb.operations.opening.base import index_version, maker_of
 from kb.operations.opening.own_files import open_to_others, private_places
 from kb.private import is_read_only
 from kb.retrieve.index import Index
 from kb.scan.assets import has_size
 from kb.store import queries
-from kb.store.connection import Connection, open_reader, open_writer, sqlite_errors, sqlite_version
+from kb.store.connection import (
+    Connection,
+    latest_version,
+    open_reader,
+    open_writer,
+    schema_state,
+    sqlite_errors,
+    sqlite_version,
+)
 from kb.store.migrate import damaged_objects, defined_fts_version, foreign_triggers, made_objects, repeatable_hash
-from kb.store.schema_version import latest_version, schema_state
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"
 

@@ -1,27 +1,38 @@
-"""Reads one changed file: bytes → known already? → document → chunks → its words."""
+"""Reads one changed file: bytes → known already? → document → chunks → the words that index it.
+
+Those are texts, headings and names, names in code, sounds, and morphemes. All but the morphemes are computed per
+document; Kiwi analyses the Korean texts of several documents at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from itertools import accumulate
+from typing import NamedTuple, TypeAlias, cast
 
-from kb.chunk.chunkers import cut_document
+from kb.chunk.chunkers import cut_document, policy_of
+from kb.chunk.cutting import policy_hash
 from kb.domain.derived import Derived, DerivedName
-from kb.domain.documents import Chunk, ChunkPolicy, Document, SourceFile
-from kb.domain.ids import asset_id
+from kb.domain.documents import Chunk, ChunkPolicy, Code, Document, SourceFile
+from kb.domain.ids import Json, asset_id
 from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.results.ingest import StageTimes
-from kb.domain.text import WorkspacePath
+from kb.domain.spans import CodeSpan, LineSpan
+from kb.domain.text import WorkspacePath, stored_text
 from kb.errors import FileError
 from kb.extract.code.left_out import reason_left_out
 from kb.extract.registry import extractor_of
-from kb.language.names import name_timestamp
-from kb.operations.ingest.words import indexed_words, pipeline_tail
+from kb.language.hangul import word_sounds
+from kb.language.korean import analyse, analysis_version, has_hangul
+from kb.language.markup import without_components
+from kb.language.names import inner_words, name_timestamp, name_words, parts_of, spellings
+from kb.language.words import written_pairs, written_words
 from kb.operations.opening.clock import from_ns
 from kb.scan.read import FileBytes, read_bytes
 from kb.store import queries
-from kb.store.documents import NO_WORDS, ReadDocument
+from kb.store.documents import NO_WORDS, CodeWords, IndexedWords, KoreanUnits, ReadDocument
 
 
 class LeftOut(NamedTuple):
@@ -138,3 +149,128 @@ def with_words(
 
 def _as_read(file: SourceFile, content: FileBytes) -> SourceFile:
     return file._replace(byte_len=content.byte_len, mtime_ns=content.mtime_ns)
+
+
+# Bumped when the indexed words or dates of a document change: title, headings, names, their languages.
+WORDS_VERSION = "words-6"
+
+
+def word_maker() -> str:
+    """The version of the indexed words: the Korean analyser, and the rule for names and headings."""
+    return f"{analysis_version()}/{WORDS_VERSION}"
+
+
+def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
+    """The end of a family's pipeline version, after the parser version: chunker, policy, morphemes and words.
+
+    A stored document with another pipeline version is rebuilt.
+    """
+    own = policy_of(family, policy)
+    return f"/{own.chunker_version}:{policy_hash(own)}/{word_maker()}"
+
+
+def indexed_words(document: Document, chunks: Sequence[Chunk], family: MediaFamily) -> IndexedWords:
+    """The words that index a document and its chunks."""
+    is_code = family == "code"
+    texts = _indexed_texts(document, chunks, family)
+    headings = tuple(_heading_words(document, chunk, ordinal) for ordinal, chunk in enumerate(chunks))
+    name = stored_text("\n".join(name_words(document.workspace_path, document.title)).replace("_", " "))
+    interleaved = (each for pair in zip(texts, headings, strict=True) for each in pair)
+    found_by = list(dict.fromkeys((*interleaved, name)))
+    # Misspelled words of a question are compared with words that people write, not with names in code.
+    words = tuple(written_words([] if is_code else found_by))
+    return IndexedWords(
+        texts=texts,
+        headings=headings,
+        name=_path_words(document.workspace_path) if is_code else name,
+        korean_texts=tuple(filter(has_hangul, found_by)),
+        words=words,
+        sounds=word_sounds(words),
+        pairs=() if is_code else tuple(written_pairs(found_by)),
+        code=tuple(_code_words(document, chunk) for chunk in chunks) if is_code else (),
+    )
+
+
+def analyse_korean(documents: Sequence[ReadDocument]) -> tuple[Mapping[str, str], list[KoreanUnits]]:
+    """The morphemes of every Korean text of the documents, and each document's units.
+
+    Units are counted while Kiwi reads: those of a long document, kept for each text, take thirty times its size.
+    """
+    within: dict[str, list[int]] = {}
+    for index, each in enumerate(documents):
+        for text in each.indexed.korean_texts:
+            within.setdefault(text, []).append(index)
+    counts: list[Counter[tuple[str, str]]] = [Counter() for _ in documents]
+    morphemes: dict[str, str] = {}
+    for text, found in zip(within, analyse(list(within)) if within else (), strict=True):
+        morphemes[text] = found.indexed
+        for index in within[text]:
+            counts[index].update(found.units)
+    return morphemes, [tuple((*unit, occurrences) for unit, occurrences in sorted(each.items())) for each in counts]
+
+
+def _indexed_texts(document: Document, chunks: Sequence[Chunk], family: MediaFamily) -> tuple[str, ...]:
+    """The indexed and embedded text of each chunk: in NFC, without the components of a note."""
+    texts = [chunk.text for chunk in chunks]
+    source = document.source_text
+    if family == "markdown" and (shown := _without_components(document)) != source:
+        starts = [0, *accumulate(len(line) + 1 for line in source.split("\n"))]
+        for at, chunk in enumerate(chunks):
+            start = source.index(chunk.text, starts[cast(LineSpan, chunk.spans[0]).start - 1])
+            texts[at] = shown[start : start + len(chunk.text)]
+    return tuple(map(stored_text, texts))
+
+
+def _without_components(document: Document) -> str:
+    """The source text without components, statements and logic, except in code; of the same length."""
+    lines = without_components(document.source_text).split("\n")
+    written = document.source_text.split("\n")
+    for block in document.blocks:
+        if isinstance(block.payload, Code) and isinstance(block.span, LineSpan):
+            of_block = slice(block.span.start - 1, block.span.end)
+            lines[of_block] = written[of_block]
+    return "\n".join(lines)
+
+
+def _heading_words(document: Document, chunk: Chunk, ordinal: int) -> str:
+    """The words above a chunk: title, headings, aliases; the first chunk also gets those of the frontmatter."""
+    words = [document.title, *chunk.heading_path, *document.metadata.aliases]
+    if ordinal == 0:
+        words += [*document.metadata.tags, *_strings(document.metadata.user)]
+    return stored_text("\n".join(dict.fromkeys(word for word in words if word)))
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Every string of a JSON value, without keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _strings(item)
+
+
+def _code_words(document: Document, chunk: Chunk) -> CodeWords:
+    """The names defined in the chunk, whole and in words, their documentation, and the words inside the chunk's names.
+
+    A later part of a definition has the definition's name. A definition inside a function is found by name alone.
+    """
+    span = chunk.spans[0]
+    inside = inner_words(stored_text(chunk.text))
+    if not isinstance(span, CodeSpan):
+        return CodeWords("", "", inside)
+    lines = range(span.line_start, span.line_end + 1)
+    begun = [each for each in document.symbols if each.defined_at in lines and not each.is_inner]
+    names = [symbol.name for symbol in begun]
+    if span.symbol_kind is not None and chunk.heading_path:
+        names = [chunk.heading_path[-1], ".".join(chunk.heading_path), *names]
+    docs = "\n".join(each.doc for each in begun if each.doc)
+    return CodeWords("\n".join(dict.fromkeys(spellings(names))), docs, inside)
+
+
+def _path_words(workspace_path: str) -> str:
+    """A path as it is written, and the words of its names."""
+    names = workspace_path.rpartition(".")[0] or workspace_path
+    return "\n".join([workspace_path, " ".join(part for name in names.split("/") for part in parts_of(name))])

@@ -13,9 +13,8 @@ from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.text import to_posix
 from kb.operations.ingest.engines import Engines
-from kb.operations.ingest.read import ChangedFile
+from kb.operations.ingest.read import ChangedFile, pipeline_tail
 from kb.operations.ingest.requests import IngestRequest
-from kb.operations.ingest.words import pipeline_tail
 from kb.store import queries
 from kb.store.connection import Connection
 

@@ -26,8 +26,17 @@ from kb.errors import StoreError
 from kb.operations.opening.loaded_models import LoadedModels
 from kb.retrieve.index import Index
 from kb.store import queries
-from kb.store.connection import Connection, data_version, open_reader, open_versioned, snapshot, sqlite_errors
-from kb.store.schema_version import latest_version, require_known_schema, schema_state
+from kb.store.connection import (
+    Connection,
+    data_version,
+    latest_version,
+    open_reader,
+    open_versioned,
+    require_known_schema,
+    schema_state,
+    snapshot,
+    sqlite_errors,
+)
 
 if TYPE_CHECKING:
     from kb.domain.search import PairOrder
