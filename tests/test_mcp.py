@@ -15,7 +15,7 @@ from agents import INITIALIZE, T, Talk, call, command, environment, here, text_o
 from conftest import Kb, Vault, cpu_limited, kb_in, write_notes
 from jsonschema import Draft202012Validator
 
-from kb.wire.schemas import validate
+from kb.wire.schemas import validate, wire_class
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -217,24 +217,27 @@ def test_an_ingest_elsewhere_is_seen_at_the_next_call_and_makes_cursors_stale(fr
         ("search", {"query": "a", "path_glob": ["x"]}, "no parameter 'path_glob', did you mean 'path'?"),
         ("search", {}, "the parameter 'query' is missing"),
         ("search", {"query": 5}, "query: input should be a valid string"),
-        ("search", {"query": ""}, "query: string should have at least 1 character"),
+        ("search", {"query": " \n"}, "query: string should have at least 1 character"),
+        ("search", {"query": None}, "query: input should be a valid string"),
+        ("search", {"query": "a", "limt": None}, "no parameter 'limt', did you mean 'limit'?"),
+        ("search", {"query": "a", "limit": 2.5}, "limit: input should be a valid integer"),
         ("search", {"query": "a", "limit": 21}, "limit: input should be less than or equal to 20"),
         ("search", {"query": "a", "limit": "3"}, "limit: input should be a valid integer"),
         ("search", {"query": "a", "mode": "fuzzy"}, "mode: 'fuzzy' is none of 'hybrid', 'lexical' or 'vector'"),
         ("search", {"query": "word " * 200_000}, "query: string should have at most 20000 characters"),
         ("search", {"query": "a", "tags": "infra"}, "tags: input should be a valid list"),
         ("search", {"query": "'NEAR('"}, "query_syntax"),
-        ("search", {"query": "a", "path": ["#"]}, "is empty or a comment"),
-        ("search", {"query": "a", "dated": "yesteryear"}, "names no days"),
+        ("search", {"query": "a", "path": ["#"]}, "invalid_argument: path: '#' is empty or a comment"),
+        ("search", {"query": "a", "dated": "yesteryear"}, "invalid_argument: dated: 'yesteryear' names no days"),
         ("search", {"query": "a", "cursor": "x"}, "invalid_cursor"),
         ("search", {"query": "a", "cursor": "AAAA" * 9000}, "invalid_cursor"),
         ("fetch", {}, "no place to fetch"),
-        ("fetch", {"citations": []}, "citations: list should have at least 1 item"),
+        ("fetch", {"citations": []}, "no place to fetch"),
         ("fetch", {"lines": "1-2"}, "lines, page and time are of a path"),
         ("fetch", {"citations": ["a.md"] * 51}, "citations: list should have at most 50 items"),
         ("fetch", {"citations": ["a" * 5000]}, "citations.0: string should have at most 4096 characters"),
         ("fetch", {"citations": ["a.md"], "cursor": "x"}, "a cursor and places at once"),
-        ("ask", {"question": " "}, "no question"),
+        ("ask", {"question": " "}, "question: string should have at least 1 character"),
         ("list", {"what": "everything"}, "what: 'everything' is none of"),
         ("status", {"verbose": True}, "no parameter 'verbose'"),
     ],
@@ -245,6 +248,13 @@ def test_bad_arguments_are_told_and_what_to_do(tool: str, arguments: dict[str, A
     assert result.is_error
     assert said in text_of(result)
     assert len(text_of(result)) < 1000
+
+
+@pytest.mark.parametrize("empty", [None, "", " ", [], [""], [None]], ids=repr)
+def test_an_empty_optional_argument_counts_as_left_out(empty: Any, vault: Vault) -> None:
+    names = [name for name in wire_class("search_arguments.v1").__annotations__ if name not in ("query", "limit")]
+    found = call(vault, "search", query="gateway retries", limit=2.0, **dict.fromkeys(names, empty))
+    assert found.structured_content == call(vault, "search", query="gateway retries", limit=2).structured_content
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from kb.answer.spans import as_markdown
 from kb.domain.answers import Answer
 from kb.domain.citations import cited_lines
+from kb.domain.filters import OPTIONS
 from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Neighbour, Picture, Pictures
 from kb.domain.results.inspection import BaseStatus, Listing
 from kb.domain.results.searching import SearchPage
@@ -245,7 +246,11 @@ def taken_in_text(done: TakenIn) -> str:
     return "\n".join((*added, f"ingest: {counted}", *failed))
 
 
+_OPTIONS = {f"--{each.name.replace('_', '-')}": each.tool_name or each.name for each in OPTIONS} | {"--mode": "mode"}
+_OPTION = re.compile(f"(?:{'|'.join(_OPTIONS)})(?![\\w-])")
+
+
 def error_text(error: KbError) -> str:
-    """The error's message and hint."""
+    """The error's message and hint, in which options of the command line have the names of parameters."""
     hint = f" ({visible_line(error.hint)})" if error.hint else ""
-    return f"{error.code}: {visible_line(error.message)}{hint}"
+    return _OPTION.sub(lambda found: _OPTIONS[found[0]], f"{error.code}: {visible_line(error.message)}{hint}")

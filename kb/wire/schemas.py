@@ -196,17 +196,35 @@ def validate(schema: str, value: object) -> None:
 
 
 def read_arguments(tool: str, schema: str, value: object) -> Any:
-    """The arguments of a tool, validated.
+    """The arguments of a tool, validated. A null, blank or empty optional one counts as left out, 2.0 as 2.
 
     Raises: UsageError naming each unknown parameter with the nearest valid one, or the fault of a value.
     """
+    arguments = wire_class(schema)
+    known = tuple(arguments.__annotations__)
+    if isinstance(value, Mapping):
+        value = {
+            name: "" if isinstance(each, str) and not each.strip() else _whole(each)
+            for name, each in value.items()
+            if name in arguments.__required_keys__ or name not in known or not _is_empty(each)
+        }
     try:
         return _adapter(schema).validate_python(value, strict=True)
     except ValidationError as error:
-        known = tuple(wire_class(schema).__annotations__)
         said = [_wrong(known, each) for each in error.errors()[:_MOST_FAULTS]]
         takes = f"{tool} takes {', '.join(known)}" if known else f"{tool} takes no parameters"
         raise UsageError(f"{tool}: {'; '.join(said)}", takes) from error
+
+
+def _is_empty(value: object) -> bool:
+    """Whether an argument says nothing: models give null, an empty string or list for what they leave out."""
+    if isinstance(value, list):
+        return all(map(_is_empty, value))
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @functools.cache
