@@ -52,24 +52,56 @@ def test_a_process_serves_and_ends_with_its_input(vault: Vault, tmp_path: Path) 
     assert log.read_text() == ""
 
 
+def written(vault: Vault, home: Path) -> subprocess.Popen[bytes]:
+    """`kb mcp` in a process of its own, over pipes."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen(cpu_limited(command(vault)), env=environment(home), **pipes)
+
+
 @pytest.mark.slow
-def test_garbage_on_its_input_is_passed_over(vault: Vault, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        cpu_limited(command(vault)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(tmp_path)
-    )
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_served(vault: Vault, tmp_path: Path) -> None:
+    lines = {
+        b"\x00\xff\xfe not JSON": [(None, -32700)],
+        b"[1, 2": [(None, -32700)],
+        b"[" * 20_000: [(None, -32700)],
+        b'{"jsonrpc": "2.0"}': [(None, -32600)],
+        b'{"jsonrpc": "2.0", "id": 5, "method": "ping", "params": "x"}': [(5, -32600)],
+        b'{"jsonrpc": "2.0", "id": {}, "method": 3}': [(None, -32600)],
+        b'"text"': [(None, -32600)],
+        b"[]": [(None, -32600)],
+        b" ": [],
+        b'[{"jsonrpc": "2.0", "id": 6, "method": "ping"}, 7]': [(None, -32600), (6, None)],
+        b'{"jsonrpc": "2.0", "id": 8, "method": "ping", "params": {"_meta": {"a": "\\ud83d"}}}': [(8, None)],
+    }
+    process = written(vault, tmp_path)
+    expected = [(1, None), *(each for said in lines.values() for each in said)]
     assert process.stdin is not None
     assert process.stdout is not None
-    garbage = [b"\x00\xff\xfe not JSON", b"[1, 2", b'{"jsonrpc": "2.0"}', b'"text"', b"[" * 20_000]
-    for line in [*garbage, json.dumps(INITIALIZE).encode()]:
-        process.stdin.write(line + b"\n")
+    process.stdin.write(b"\n".join([json.dumps(INITIALIZE).encode(), *lines, b""]))
     process.stdin.flush()
-    answer: dict[str, Any] = {}
-    while answer.get("id") != 1:
-        answer = json.loads(process.stdout.readline())
-    assert answer["result"]["serverInfo"]["name"] == "kb"
-    process.stdin.close()
-    assert process.wait() == 0
+    answers = [json.loads(process.stdout.readline()) for _ in expected]
+    got = [(each["id"], each.get("error", {}).get("code")) for each in answers]
+    assert sorted(got, key=str) == sorted(expected, key=str)
+    assert (process.communicate(), process.returncode) == ((b"", b""), 0)
+
+
+@pytest.mark.slow
+def test_a_client_that_vanishes_during_a_call_leaves_nothing_to_report(vault: Vault, tmp_path: Path) -> None:
+    process = written(vault, tmp_path)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+    process.stdin.flush()
+    process.stdout.readline()
+    calls = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "search", "arguments": {"query": "gateway"}}}
+    process.stdin.write(b"".join(json.dumps({**calls, "id": number}).encode() + b"\n" for number in range(2, 20)))
+    process.stdin.flush()
     process.stdout.close()
+    assert process.wait() == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.stdin.close()
 
 
 def test_tools_say_what_an_agent_chooses_by(vault: Vault) -> None:

@@ -8,10 +8,11 @@ the processors are busy.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import stat
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from typing import Any
 
@@ -82,8 +83,11 @@ def serve_stdio(config: Config, *, allow_write: bool) -> None:
 
 
 async def _serve(server: Server[Any]) -> None:
-    async with served_stdio() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    try:
+        async with served_stdio() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    except* ConnectionError:  # the client has gone, before it read all answers
+        pass
 
 
 @asynccontextmanager
@@ -106,7 +110,7 @@ async def served_stdio() -> AsyncIterator[Any]:
     write_end, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, os.fdopen(sink, "wb", 0))
     writer = asyncio.StreamWriter(write_end, protocol, None, loop)
     try:
-        async with stdio_server(_Lines(reader), _Written(writer)) as streams:  # type: ignore[arg-type]
+        async with stdio_server(_Lines(reader, writer), _Written(writer)) as streams:  # type: ignore[arg-type]
             yield streams
     finally:
         read_end.close()
@@ -135,21 +139,53 @@ def _divert() -> None:
 
 
 class _Lines:
-    """The incoming lines, of any length."""
+    """The incoming messages, one a line of any length. What is no message is answered here: the library ignores it."""
 
-    def __init__(self, reader: asyncio.StreamReader) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
+        self._writer = writer
 
     async def __aiter__(self) -> AsyncIterator[str]:
         parts: list[bytes] = []
         while chunk := await self._reader.read(_CHUNK_BYTES):
             *ended, rest = chunk.split(b"\n")
             for line in ended:
-                yield b"".join((*parts, line)).decode("utf-8", "replace")
+                for message in self._messages(b"".join((*parts, line)).decode("utf-8", "replace")):
+                    yield message
                 parts = []
             parts.append(rest)
-        if last := b"".join(parts):
-            yield last.decode("utf-8", "replace")
+        for message in self._messages(b"".join(parts).decode("utf-8", "replace")):
+            yield message
+
+    def _messages(self, line: str) -> Iterator[str]:
+        """The messages of a line: one, or those of a batch; half a surrogate pair in a text becomes `?`."""
+        if not line.strip() or _is_message(line):
+            yield from filter(str.strip, (line,))
+            return
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            self._refuse(None, types.PARSE_ERROR, "this line is not JSON")
+            return
+        for each in value if isinstance(value, list) and value else [value]:
+            message = json.dumps(each, ensure_ascii=False).encode("utf-8", "replace").decode()
+            if _is_message(message):
+                yield message
+            else:
+                self._refuse(each, types.INVALID_REQUEST, "this is no JSON-RPC message")
+
+    def _refuse(self, message: Any, code: int, said: str) -> None:
+        asked = message.get("id") if isinstance(message, dict) else None
+        error = {"jsonrpc": "2.0", "id": asked if type(asked) in (int, str) else None}
+        self._writer.write(json.dumps({**error, "error": {"code": code, "message": said}}).encode() + b"\n")
+
+
+def _is_message(line: str) -> bool:
+    try:
+        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        return False
+    return True
 
 
 class _Written:
