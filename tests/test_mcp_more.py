@@ -49,10 +49,11 @@ def test_a_place_is_read_by_its_address(uri: str, said: str, vault: Vault) -> No
     "uri",
     ["kb://doc/nope.md", "kb://doc/..%2F..%2Fetc%2Fpasswd", "kb://what/a", "kb://page/x/a.pdf", "file:///etc/passwd"],
 )
-def test_an_address_of_nothing_is_an_error(uri: str, vault: Vault) -> None:
+@pytest.mark.parametrize(("mode", "code"), [("legacy", -32002), ("2026-07-28", -32602)])
+def test_an_address_of_nothing_is_an_error(uri: str, mode: str, code: int, vault: Vault) -> None:
     with pytest.raises(MCPError) as raised:
-        here(vault, lambda client: client.read_resource(uri))
-    assert raised.value.code in (-32002, -32602)
+        here(vault, lambda client: client.read_resource(uri), mode=mode)
+    assert raised.value.code == code
     assert str(vault.root) not in raised.value.message
 
 
@@ -204,6 +205,20 @@ def test_a_client_is_told_of_what_it_wants_to_hear(vault: Vault) -> None:
     assert before == 0
     assert [level for level, _ in heard] == ["info", "warning"]
     assert "did you mean 'limit'?" in heard[1][1]
+
+
+def test_since_2026_a_request_sets_the_level_of_what_is_told(vault: Vault) -> None:
+    heard: list[str] = []
+
+    async def take(params: types.LoggingMessageNotificationParams) -> None:
+        heard.append(params.level)
+
+    async def talk(client: Client) -> None:
+        for meta in (None, {types.LOG_LEVEL_META_KEY: "debug"}, {types.LOG_LEVEL_META_KEY: "error"}):
+            await client.call_tool("search", {"query": "gateway"}, meta=meta)
+
+    here(vault, talk, mode="2026-07-28", logging_callback=take)
+    assert heard == ["info"]
 
 
 def test_writing_tools_are_there_where_they_are_allowed(vault: Vault) -> None:

@@ -23,6 +23,7 @@ import mcp_types as types
 from anyio import CapacityLimiter, to_thread
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from kb.domain.results.answers import Disclosure
 from kb.domain.results.fetched import Picture
@@ -245,8 +246,8 @@ class ClientLog:
         return types.EmptyResult()
 
     async def tell(self, ctx: Context, level: types.LoggingLevel, said: str) -> None:
-        """Sends a message, if its level is high enough."""
-        if LEVELS.index(level) < self._least:
+        """Sends a message, if its level is high enough: since 2026-07 a request sets it, and the library compares."""
+        if LEVELS.index(level) < self._least and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # deprecated from the protocol of 2026-07 on, not in earlier ones

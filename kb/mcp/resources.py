@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import quote, unquote
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
+from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.run_handle import RunHandle
-from kb.errors import KbError
+from kb.errors import KbError, NotFound
 from kb.mcp.calls import Context, ToolCalls, client_name
 from kb.mcp.text import as_name, error_text, fetch_text, visible_line, with_plain_names
 from kb.operations.fetch.fetch import fetch
@@ -24,7 +25,7 @@ MOST_TOKENS = 20_000
 _LISTED = 100
 _COMPLETED = 50
 _ARGUMENT_CHARS = 2000
-_NOT_FOUND = -32002  # of the protocol: resource not found
+_NOT_FOUND = -32002  # resource not found, in versions of the protocol before 2026-07-28
 
 
 class _Template(NamedTuple):
@@ -99,7 +100,8 @@ class Resources:
         try:
             text = await self._calls.in_thread(work, RunHandle())
         except KbError as error:
-            raise MCPError(_NOT_FOUND, error_text(error)) from error
+            code = _NOT_FOUND if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS else types.INVALID_PARAMS
+            raise MCPError(code, error_text(error)) from error
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)]
         )
@@ -119,19 +121,20 @@ class Resources:
         return types.CompleteResult(completion=types.Completion(values=shown, has_more=len(values) > _COMPLETED))
 
     def _read(self, uri: str, client: str) -> str:
-        fetched: Fetched | None = None
         target = read_address(uri)
-        if target is not None:
-            fetched = fetch(self._calls.session, FetchRequest((target,), max_tokens=MOST_TOKENS))
-        if fetched is None or not fetched.places:
+        if target is None:
             known = ", ".join(each.address for each in TEMPLATES.values())
-            why = f"no resource has such an address; there are {known}" if fetched is None else ""
-            said = why or error_text(fetched.failures[0].error if fetched and fetched.failures else KbError("nothing"))
-            self._calls.record(client, "resource", uri, (), said, "not_found")
-            raise MCPError(_NOT_FOUND, said)
+            self._refuse(client, uri, NotFound("no resource has such an address", f"there are {known}"))
+        fetched = fetch(self._calls.session, FetchRequest((target,), max_tokens=MOST_TOKENS))
+        if not fetched.places:
+            self._refuse(client, uri, fetched.failures[0].error)
         text = fetch_text(fetched._replace(places=with_plain_names(fetched.places)))
         self._calls.record(client, "resource", uri, [each.citation.to_uri() for each in fetched.places], text)
         return text
+
+    def _refuse(self, client: str, uri: str, error: KbError) -> NoReturn:
+        self._calls.record(client, "resource", uri, (), error_text(error), error.code)
+        raise error
 
 
 def read_address(uri: str) -> FetchTarget | None:
