@@ -19,6 +19,7 @@ from kb.domain.citations import (
     TimeCitation,
     cite,
     parse_citation,
+    plain_citation,
 )
 from kb.domain.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Transcript, TranscriptSegment
 from kb.domain.spans import CaptionSpan, LineSpan, PageSpan, RegionSpan, SourceSpan, TimeSpan
@@ -135,6 +136,39 @@ def test_what_is_not_a_citation(uri: str) -> None:
     with pytest.raises(InvalidCitation) as caught:
         parse_citation(uri)
     assert "notes/a.md#L12-L34" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("typed", "plain"),
+    [
+        ("notes/a.md#L10-L20", "notes/a.md#L10-L20"),
+        ("notes/a.md:10-20", "notes/a.md#L10-L20"),
+        ("notes/a.md:10:5", "notes/a.md#L10"),
+        ("notes/a.md#L10-20", "notes/a.md#L10-L20"),
+        ("notes/a.md#10", "notes/a.md#L10"),
+        ("notes/a.md#L10C3-L20C1", "notes/a.md#L10-L20"),
+        ("notes/a.md, lines 10–20", "notes/a.md#L10-L20"),
+        ("notes/a b.md (line 10)", "notes/a b.md#L10"),
+        ("`notes/a.md#l10-l20`,", "notes/a.md#L10-L20"),
+        ("[the notes](notes/a.md#L10)", "notes/a.md#L10"),
+        ("[[a#Heading|shown]]", "a#Heading"),
+        ("a.pdf, page 3", "a.pdf#page=3"),
+        ("a.pdf p. 3", "a.pdf#page=3"),
+        ("talk.mp3#t=822,850", "talk.mp3#t=822,850"),
+        ("kb://doc/notes/a%20b.md", "notes/a b.md"),
+        ("kb://citation/notes/a.md%23L3", "notes/a.md#L3"),
+        ("kb://lines/10-20/notes/a.md", "notes/a.md#L10-L20"),
+        ("kb://page/3/a.pdf", "a.pdf#page=3"),
+        ("kb://time/1.5-2/a.mp3", "a.mp3#t=1.5,2"),
+        ("kb://symbol/Foo.bar", "#symbol=Foo.bar"),
+        ("kb://what/a", "kb://what/a"),
+        ("notes/a.md#L1２", "notes/a.md#L1２"),
+        ("2026-11-27 plan.md", "2026-11-27 plan.md"),
+        ("", ""),
+    ],
+)
+def test_a_citation_that_others_wrote(typed: str, plain: str) -> None:
+    assert plain_citation(typed) == plain
 
 
 LINES = (OcrRegion(Box(0, 0, 100, 10), "first line", 0.9, 0), OcrRegion(Box(0, 20, 100, 10), "둘째 줄", 0.8, 0))

@@ -82,6 +82,32 @@ def test_every_way_to_name_a_place(vault: Vault, kb: Kb) -> None:
     assert fetched(vault, FetchTarget(hit["doc_path"], lines="2-3")).places[0].text == "\n".join(whole.split("\n")[1:3])
 
 
+@pytest.mark.parametrize(
+    ("typed", "cited"),
+    [
+        ("log.md", "projects/gateway/log.md#L1-L20"),
+        ("[[log]]", "projects/gateway/log.md#L1-L20"),
+        ("gateway/log.md:9-11", "projects/gateway/log.md#L9-L11"),
+        ("kb://lines/9-11/projects/gateway/log.md", "projects/gateway/log.md#L9-L11"),
+        ("meeting%20%232.md#L3", "projects/gateway/meeting #2.md#L3"),
+        ("projects/gateway/meeting #2.md, line 3", "projects/gateway/meeting #2.md#L3"),
+    ],
+)
+def test_a_place_may_be_written_in_other_ways(typed: str, cited: str, vault: Vault) -> None:
+    assert fetched(vault, typed).places[0].citation.to_uri() == cited
+
+
+def test_a_short_name_of_two_documents_names_both(tmp_path: Path) -> None:
+    made = indexed_vault(
+        tmp_path, {"a/index.md": "# A\n", "b/index.md": "# B\n", "note.md": "# Root\n", "a/note.md": "#"}
+    )
+    error = fetched(made, "index.md#L1").failures[0].error
+    assert (error.code, error.message) == ("invalid_id", "'index.md' fits 2 documents")
+    assert str(error.hint).endswith("a/index.md, b/index.md")
+    assert fetched(made, "note.md").places[0].text == "# Root"
+    assert fetched(made, "note.md#nonsense").failures[0].error.code == "invalid_citation"
+
+
 def test_a_hash_sign_in_a_name_is_no_fragment(vault: Vault) -> None:
     assert fetched(vault, "projects/gateway/meeting #2.md").places[0].text.startswith("# 주간 회의")
     assert fetched(vault, "projects/gateway/meeting #2.md#L3").places[0].text == "- 센서 교체는 3월에 한다."

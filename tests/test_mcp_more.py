@@ -24,7 +24,6 @@ import mcp_types as types
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
-from kb.mcp.resources import read_address
 from kb.mcp.server import tools_for
 from kb.mcp.tools import READING_TOOLS, Result, ToolSpec
 
@@ -55,13 +54,6 @@ def test_an_address_of_nothing_is_an_error(uri: str, mode: str, code: int, vault
         here(vault, lambda client: client.read_resource(uri), mode=mode)
     assert raised.value.code == code
     assert str(vault.root) not in raised.value.message
-
-
-def test_each_kind_of_address_names_its_place() -> None:
-    assert read_address("kb://page/3/a%20b.pdf") == ("a b.pdf", None, 3, None, None)
-    assert read_address("kb://time/1-2/a.mp3") == ("a.mp3", None, None, "1-2", None)
-    assert read_address("kb://symbol/Foo.bar") == ("", None, None, None, "Foo.bar")
-    assert read_address("kb://lines/3") is None
 
 
 def test_documents_are_listed_and_read(vault: Vault) -> None:
@@ -102,7 +94,7 @@ def test_what_is_hidden_is_no_resource(tmp_path: Path) -> None:
     assert here(made, talk) == (["open.md"], ["open.md"])
     with pytest.raises(MCPError) as raised:
         here(made, lambda client: client.read_resource("kb://doc/kept.md"))
-    assert raised.value.message.startswith("not_found: nothing is indexed as 'kept.md'")
+    assert raised.value.message.startswith("not_found: nothing is indexed as 'kb://doc/kept.md'")
 
 
 def test_prompts_hold_what_they_were_given(vault: Vault) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 from kb.domain.on_wire import on_wire, wire_kind
 from kb.errors import InvalidCitation
@@ -174,6 +175,36 @@ def parse_citation(uri: str) -> Citation:
     if end < start:
         raise InvalidCitation(f"{uri!r} ends before it starts", _INEXACT)
     return citation
+
+
+# A Markdown link, a wiki link, quotes.
+_WRAPPED = re.compile(r"!?\[[^]]*]\((.+)\)|\[\[([^]|]+)(?:\|[^]]*)?]]|[`\"'<]+(.+?)[`\"'>]+")
+_LINES_OR_PAGE = re.compile(
+    r"(.+?)(?:[#:,]\s*|\s+\(?)(?:(page|p\.?)[\s=]*|lines?[\s=]*|L)?"
+    r"([1-9]\d*)(?:[:C]\d+)?(?:\s*[-–~]\s*L?([1-9]\d*)(?:[:C]\d+)?)?\)?",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def plain_citation(typed: str) -> str:
+    """A citation that somebody else wrote, as kb writes it: `a.md#L10-L20` for `a.md:10-20` or `kb://lines/10-20/a.md`.
+
+    Quotes and the brackets of links around it are removed. Text that is no citation stays as it is.
+    """
+    text = typed.strip().rstrip(".,;")
+    if match := _WRAPPED.fullmatch(text):
+        text = next(filter(None, match.groups()))
+    if text.startswith("kb://"):
+        kind, _, rest = unquote(text.removeprefix("kb://")).partition("/")
+        part, _, path = rest.partition("/")
+        addresses = {"doc": rest, "citation": rest, "symbol": f"#symbol={rest}", "lines": f"{path}#L{part}"}
+        addresses |= {"page": f"{path}#page={part}", "time": f"{path}#t={part.replace('-', ',')}"}
+        text = addresses.get(kind, text)
+    path, _, fragment = text.rpartition("#")
+    if _read_fragment(path, fragment) is None and (match := _LINES_OR_PAGE.fullmatch(text)):
+        path, page, first, last = match.groups()
+        return f"{path}#page={first}" if page else LineCitation(path, int(first), int(last or first)).to_uri()
+    return text
 
 
 def cite(path: str, spans: Sequence[Mapping[str, Any]], section: str | None) -> Citation:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
-from urllib.parse import quote, unquote
+from typing import NamedTuple, NoReturn
+from urllib.parse import quote
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -29,12 +29,11 @@ _NOT_FOUND = -32002  # resource not found, in versions of the protocol before 20
 
 
 class _Template(NamedTuple):
-    """A kind of resource: its address, and the field of `FetchTarget` that the first segment of the address sets."""
+    """A kind of resource, and the form of its address, which `plain_citation` reads."""
 
     address: str
     title: str
     description: str
-    part: str | None = None
 
 
 TEMPLATES: Mapping[str, _Template] = {
@@ -42,12 +41,10 @@ TEMPLATES: Mapping[str, _Template] = {
     "citation": _Template(
         "kb://citation/{+uri}", "A citation", "What search cites: notes/a.md#L12-L34, with # as %23."
     ),
-    "lines": _Template(
-        "kb://lines/{lines}/{+path}", "Lines of a document", "Lines such as 12-34, then the path.", "lines"
-    ),
-    "page": _Template("kb://page/{page}/{+path}", "A page of a PDF", "The page, from 1, then the path.", "page"),
+    "lines": _Template("kb://lines/{lines}/{+path}", "Lines of a document", "Lines such as 12-34, then the path."),
+    "page": _Template("kb://page/{page}/{+path}", "A page of a PDF", "The page, from 1, then the path."),
     "time": _Template(
-        "kb://time/{time}/{+path}", "A stretch of a recording", "Seconds such as 822-850, then the path.", "time"
+        "kb://time/{time}/{+path}", "A stretch of a recording", "Seconds such as 822-850, then the path."
     ),
     "symbol": _Template("kb://symbol/{+symbol}", "A definition in code", "A name such as Parser.parse."),
 }
@@ -121,11 +118,11 @@ class Resources:
         return types.CompleteResult(completion=types.Completion(values=shown, has_more=len(values) > _COMPLETED))
 
     def _read(self, uri: str, client: str) -> str:
-        target = read_address(uri)
-        if target is None:
+        kind = uri.removeprefix(SCHEME).partition("/")[0]
+        if not uri.startswith(SCHEME) or kind not in TEMPLATES:
             known = ", ".join(each.address for each in TEMPLATES.values())
             self._refuse(client, uri, NotFound("no resource has such an address", f"there are {known}"))
-        fetched = fetch(self._calls.session, FetchRequest((target,), max_tokens=MOST_TOKENS))
+        fetched = fetch(self._calls.session, FetchRequest((FetchTarget(uri),), max_tokens=MOST_TOKENS))
         if not fetched.places:
             self._refuse(client, uri, fetched.failures[0].error)
         text = fetch_text(fetched._replace(places=with_plain_names(fetched.places)))
@@ -135,24 +132,6 @@ class Resources:
     def _refuse(self, client: str, uri: str, error: KbError) -> NoReturn:
         self._calls.record(client, "resource", uri, (), error_text(error), error.code)
         raise error
-
-
-def read_address(uri: str) -> FetchTarget | None:
-    """The place of an address; None for an unknown address."""
-    kind, _, rest = uri.removeprefix(SCHEME).partition("/")
-    template = TEMPLATES.get(kind)
-    if not uri.startswith(SCHEME) or template is None or not rest:
-        return None
-    if kind == "symbol":
-        return FetchTarget("", symbol=unquote(rest))
-    if template.part is None:
-        return FetchTarget(unquote(rest))
-    part, _, path = rest.partition("/")
-    is_page = template.part == "page"
-    if not path or (is_page and not (part.isascii() and part.isdecimal())):
-        return None
-    value: Any = int(part) if is_page else unquote(part)
-    return FetchTarget(unquote(path), **{template.part: value})
 
 
 class _Prompt(NamedTuple):

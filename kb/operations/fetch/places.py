@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from kb.domain.citations import (
     cite,
     cited_lines,
     parse_citation,
+    plain_citation,
 )
 from kb.domain.derived import DERIVED_NAMES
 from kb.domain.ids import content_hash
@@ -60,19 +62,40 @@ class Place(NamedTuple):
 
 
 def find_places(db: Connection, root: Path, target: FetchTarget) -> list[Place]:
-    """The places that a target names, at least one; names may be percent-encoded, as agents see them.
+    """The places that a target names, at least one.
 
-    Raises: NotFound, InvalidId, InvalidCitation, UsageError.
+    Names may be percent-encoded, as agents see them, and short where one document alone has them; citations may be
+    written in other ways (`plain_citation`).
+    Raises: NotFound, InvalidId, InvalidCitation, UsageError; each names the place as typed.
     """
     place = stored_text(target.place.strip())
     try:
         return _find(db, root, target, place)
     except (NotFound, InvalidCitation):
-        if (plain := stored_text(unquote(place))) == place:
-            raise
-        with suppress(NotFound, InvalidCitation):  # the error names the place as typed
-            return _find(db, root, target, plain)
+        for spelled in _other_spellings(db, place):
+            with suppress(NotFound, InvalidCitation):
+                return _find(db, root, target, spelled)
         raise
+
+
+def _other_spellings(db: Connection, place: str) -> Iterator[str]:
+    plain = stored_text(plain_citation(place))
+    decoded = stored_text(unquote(plain))
+    yield from dict.fromkeys((stored_text(unquote(place)), plain, decoded))
+    yield _of_whole_path(db, decoded)
+
+
+def _of_whole_path(db: Connection, place: str) -> str:
+    """The place with the whole path of the one document that has this name, or a path that ends like this."""
+    path, _, fragment = place.rpartition("#")
+    for name, behind in ((place, ""), (path, f"#{fragment}")):
+        found = queries.find_notes_named(db, name=name) if name and not os.path.isabs(name) else []
+        paths = [each.workspace_path for each in found]
+        if len(paths) == 1 or name in paths:
+            return (paths[0] if len(paths) == 1 else name) + behind
+        if paths:
+            raise InvalidId(f"{name!r} fits {len(paths)} documents", f"give more of the path: {', '.join(paths[:5])}")
+    return place
 
 
 def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[Place]:
@@ -87,6 +110,8 @@ def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[P
     if document is not None:
         return _within(db, target, document)
     path, _, fragment = place.rpartition("#")
+    if not path and fragment.startswith("symbol="):
+        return _defined(db, FetchTarget("", symbol=fragment.removeprefix("symbol=")), None)
     if path and fragment:
         return _cited(db, root, place, path, fragment)
     if _ID.fullmatch(place):
