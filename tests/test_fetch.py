@@ -52,13 +52,45 @@ def test_lines_are_those_of_the_file(vault: Vault) -> None:
     assert place.is_current
     assert place.heading_path == ("Gateway log", "Retry and backoff")
     assert place.after is not None
-    assert place.after.heading_path[-1] == "전원"
+    assert place.after == ("projects/gateway/log.md#L13-L16", ("Gateway log", "Retry and backoff"))
 
 
 def test_context_stands_around_the_lines_that_are_cited(vault: Vault) -> None:
     place = fetched(vault, "projects/gateway/log.md#L11", context_lines=2).places[0]
     assert place.citation.to_uri() == "projects/gateway/log.md#L11"
     assert (place.first_line, place.text.count("\n")) == (9, 4)
+
+
+def test_reading_on_by_what_is_before_and_after_leaves_no_line_out(vault: Vault, tmp_path: Path) -> None:
+    long = (
+        "# Long\n" + "\n".join(f"\nLine {number} of the only section.\n" for number in range(40)) + "\n<!-- end -->\n"
+    )
+    made = indexed_vault(tmp_path, {"long.md": long, "meta.md": NOTES["projects/gateway/log.md"]})
+    for name, begun in (("long.md", "#L8-L10"), ("meta.md", "#L9"), ("meta.md", "#L12-L14")):
+        lines = (made.root / name).read_text(encoding="utf-8").rstrip("\n").split("\n")
+        here = place = fetched(made, name + begun).places[0]
+        read: dict[int, str] = {}
+        while True:
+            assert place.first_line is not None
+            read |= dict(enumerate(place.text.split("\n"), place.first_line))
+            if place.before is None:
+                break
+            place = fetched(made, place.before.uri).places[0]
+        place = here
+        while place.after is not None:
+            place = fetched(made, place.after.uri).places[0]
+            assert place.first_line is not None
+            new = dict(enumerate(place.text.split("\n"), place.first_line))
+            assert not read.keys() & new.keys()
+            read |= new
+        assert [number for number, line in enumerate(lines, 1) if line.strip() and read.get(number) != line] == []
+
+
+def test_what_is_before_and_after_is_around_the_context_too(vault: Vault) -> None:
+    place = fetched(vault, "projects/gateway/log.md#L11", context_lines=1).places[0]
+    assert place.before is not None
+    assert place.after is not None
+    assert (place.before.uri, place.after.uri) == ("projects/gateway/log.md#L7-L9", "projects/gateway/log.md#L13-L16")
 
 
 def test_lines_beyond_the_end_are_those_that_there_are(vault: Vault) -> None:

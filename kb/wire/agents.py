@@ -67,8 +67,8 @@ class FetchedText(NamedTuple):
     """The text at one place, word for word but for hidden characters; `hash` is the BLAKE3 of the text with them.
 
     `first_line` is the line of the file that `text` begins with, null where it has no lines. `before` and `after` cite
-    the passages around it. `is_current`: the file has not changed since it was indexed. `is_cut`: the rest comes with
-    `next_cursor`.
+    what is around it, to read on. `is_current`: the file has not changed since it was indexed. `is_cut`: the rest comes
+    with `next_cursor`.
     """
 
     place: FetchedPlace

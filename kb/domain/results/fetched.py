@@ -43,7 +43,10 @@ class FetchRequest(NamedTuple):
 
 
 class Neighbour(NamedTuple):
-    """The passage before or behind: its citation, which can be fetched, and the headings over it."""
+    """What is before or after a text, to read on: its citation, which can be fetched, and the headings over it.
+
+    The rest of the passage, or the next one; only blank lines are between it and the text.
+    """
 
     uri: str
     heading_path: tuple[str, ...]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from kb.domain.citations import Citation
+from kb.domain.citations import Citation, LineCitation
 from kb.domain.ids import content_hash
 from kb.domain.results.fetched import (
     Fetched,
@@ -24,7 +24,6 @@ from kb.operations.fetch.places import Place, PlaceText, Texts, find_places, lin
 from kb.operations.opening.base import Base
 from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cursor, token_counter, write_cursor
 from kb.store import queries
-from kb.store.connection import Connection
 
 MOST_TARGETS = 50
 MOST_CONTEXT_LINES = 500
@@ -133,7 +132,12 @@ class _Fetching:
         self, target: FetchTarget, place: Place, text: PlaceText, begun: _Start, taken: str, *, is_cut: bool
     ) -> FetchedPlace:
         document = place.document
-        heading_path, before, after = _around(self._base.db, document.doc_id, text.citation)
+        rows = queries.select_passages_of(self._base.db, doc_id=document.doc_id)
+        lines, _ = self._texts.lines_of(document)
+        if text.first_line is None or lines is None:
+            heading_path, before, after = _around(rows, text.citation)
+        else:
+            heading_path, before, after = _around_lines(rows, text, text.first_line, lines)
         return FetchedPlace(
             target=target.shown,
             citation=text.citation,
@@ -193,39 +197,55 @@ def _longest(line: str, budget: int, counter: TokenCounter) -> int:
     return low
 
 
-def _around(
-    db: Connection, doc_id: str, citation: Citation
-) -> tuple[tuple[str, ...], Neighbour | None, Neighbour | None]:
-    """The headings above a place, and the passages before and after it."""
-    rows = queries.select_passages_of(db, doc_id=doc_id)
-    asked = line_range(citation)
-    here = [at for at, row in enumerate(rows) if _meets(row, citation, asked)]
-    if here:
-        first, last = here[0], here[-1]
-    elif asked is not None:  # lines between two passages
-        behind = (at for at, row in enumerate(rows) if row.line_start is not None and row.line_start > asked[1])
-        first = next(behind, len(rows))
-        last = first - 1
-    else:
+_Around: TypeAlias = tuple[tuple[str, ...], Neighbour | None, Neighbour | None]
+"""The headings above a place, and what is before and after it."""
+
+
+def _around(rows: Sequence[queries.PassagePlace], citation: Citation) -> _Around:
+    """What is around a place without lines: the passages before and after it."""
+    here = [at for at, row in enumerate(rows) if row.citation == citation.to_uri()]
+    if not here:
         return (), None, None
-    headings = _headings(rows[first]) if here else ()
-    before = _neighbour(rows[first - 1]) if first > 0 else None
-    return headings, before, _neighbour(rows[last + 1]) if last + 1 < len(rows) else None
+    first, last = here[0], here[-1]
+    before, after = rows[:first][-1:], rows[last + 1 :][:1]
+    return (
+        _headings(rows[first]),
+        Neighbour(before[0].citation, _headings(before[0])) if before else None,
+        Neighbour(after[0].citation, _headings(after[0])) if after else None,
+    )
 
 
-def _meets(row: queries.PassagePlace, citation: Citation, asked: tuple[int, int] | None) -> bool:
-    if asked is None:
-        return row.citation == citation.to_uri()
-    start, end = row.line_start, row.line_end
-    return start is not None and end is not None and start <= asked[1] and asked[0] <= end
+def _around_lines(
+    rows: Sequence[queries.PassagePlace], text: PlaceText, first_line: int, lines: Sequence[str]
+) -> _Around:
+    """What is around the lines of a text: the rest of its passage, or the next one, and blank lines between.
+
+    `lines` are those of the whole file. The headings are those of the lines asked for.
+    """
+    asked, path, total = line_range(text.citation), text.citation.path, len(lines)
+    assert asked is not None
+    placed = [(row.line_start, row.line_end, row) for row in rows if row.line_start and row.line_end]
+    here = [row for start, end, row in placed if start <= asked[1] and asked[0] <= end]
+    end, start = first_line - 1, first_line + len(text.lines)
+    while end > 0 and not lines[end - 1].strip():
+        end -= 1
+    while start <= total and not lines[start - 1].strip():
+        start += 1
+    before = [each for each in placed if each[0] <= end][-1:]
+    after = [each for each in placed if each[1] >= start][:1]
+
+    def beside(start: int, end: int, passages: list[tuple[int, int, queries.PassagePlace]]) -> Neighbour:
+        return Neighbour(LineCitation(path, start, end).to_uri(), _headings(passages[0][2]) if passages else ())
+
+    return (
+        _headings(here[0]) if here else (),
+        beside(before[0][0] if before else 1, end, before) if end > 0 else None,
+        beside(start, after[0][1] if after else total, after) if start <= total else None,
+    )
 
 
 def _headings(row: queries.PassagePlace) -> tuple[str, ...]:
     return tuple(json.loads(row.heading_path_json))
-
-
-def _neighbour(row: queries.PassagePlace) -> Neighbour:
-    return Neighbour(row.citation, _headings(row))
 
 
 def _state(request: FetchRequest, rest: _Start) -> dict[str, Any]:

@@ -284,7 +284,7 @@ class Texts:
 
     def is_current(self, document: DocumentRow) -> bool:
         """Whether the file still has the content that was indexed."""
-        return self._lines_of(document)[1]
+        return self.lines_of(document)[1]
 
     def at(self, document: DocumentRow, citation: Citation, context_lines: int) -> PlaceText:
         """The text at a place, with `context_lines` lines around it.
@@ -304,7 +304,7 @@ class Texts:
     def _lines(
         self, document: DocumentRow, citation: Citation, asked: tuple[int, int], context_lines: int
     ) -> PlaceText:
-        lines, _ = self._lines_of(document)
+        lines, _ = self.lines_of(document)
         if lines is None:
             raise FileVanished(
                 f"the content of {document.workspace_path} as it was indexed is not there any more",
@@ -317,7 +317,7 @@ class Texts:
         start, end = max(1, first - context_lines), min(total, last + context_lines)
         return PlaceText(_with_lines(citation, first, last), lines[start - 1 : end], start, total)
 
-    def _lines_of(self, document: DocumentRow) -> tuple[tuple[str, ...] | None, bool]:
+    def lines_of(self, document: DocumentRow) -> tuple[tuple[str, ...] | None, bool]:
         """The indexed lines, None where they are gone, and whether the file still has them."""
         if document.doc_id not in self._read:
             content, is_current = indexed_content(document)
