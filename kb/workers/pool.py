@@ -52,12 +52,14 @@ _ORPHAN_GRACE_S = 30
 class Limits(NamedTuple):
     """Limits of a worker: memory in all, and processor seconds without a sign of progress; None for no limit.
 
-    A worker idle for `idle_s` ends; the next task starts another.
+    A worker idle for `idle_s` ends; the next task starts another. `niceness`: a search meanwhile goes first, unless a
+    person waits for the worker as well.
     """
 
     memory_bytes: int | None = None
     quiet_cpu_s: int | None = None
     idle_s: float | None = None
+    niceness: int = 5
 
     @property
     def quiet_wall_s(self) -> int:
@@ -173,12 +175,12 @@ class WorkerPool(Generic[Key]):
                 yield from [(task.key, Lost(passed, by_limit=True)) for task in worker.tasks]
 
     def run(self, key: Key, function: Callable[..., object], *arguments: object) -> Done | Lost:
-        """Runs one task and waits for its result, dropping its progress. For a pool of one process."""
+        """Runs one task and waits for its result, dropping what else is reported. For a pool of one process."""
         with self._one_at_a_time:
             self.submit(key, function, *arguments)
             while True:
-                for _, reply in self.replies(_LOOK_S):
-                    if not isinstance(reply, Told):
+                for of, reply in self.replies(_LOOK_S):
+                    if of == key and not isinstance(reply, Told):
                         return reply
 
     def close(self) -> None:
@@ -228,7 +230,7 @@ class WorkerPool(Generic[Key]):
             self._has_started = True
         scratch, limits = make_scratch(), self._limits
         worker: _Worker[Key] = _Worker(
-            spawn(_START, str(limits.memory_bytes or 0), str(limits.idle_s or 0), str(scratch)), scratch
+            spawn(_START, *map(str, (limits.memory_bytes or 0, limits.niceness, limits.idle_s or 0, scratch))), scratch
         )
         self._workers.append(worker)
         Thread(target=self._drain, args=(worker,), daemon=True).start()
@@ -249,8 +251,8 @@ class WorkerPool(Generic[Key]):
 
 def main() -> None:
     """Runs in a process that a pool started: one task after another, until the pipe is closed or no task comes."""
-    _limit_memory(int(sys.argv[4]))
-    idle_s, scratch = float(sys.argv[5]), Path(sys.argv[6])
+    _limit(int(sys.argv[4]), int(sys.argv[5]))
+    idle_s, scratch = float(sys.argv[6]), Path(sys.argv[7])
     own_scratch(scratch)
     inbox, outbox = serve_parent(before_end=lambda: remove_scratch(scratch))
     with kept_private(), suppress(EOFError, BrokenPipeError):
@@ -272,7 +274,7 @@ def main() -> None:
     remove_scratch(scratch)
 
 
-def _limit_memory(limit_bytes: int) -> None:
+def _limit(limit_bytes: int, niceness: int) -> None:
     """Bounds what this process and its children may allocate, where the system can; 0 is no limit."""
     import resource
 
@@ -282,4 +284,4 @@ def _limit_memory(limit_bytes: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard == resource.RLIM_INFINITY or hard > limit_bytes:
         resource.setrlimit(resource.RLIMIT_DATA, (limit_bytes, hard))
-    os.nice(5)  # a search meanwhile goes first
+    os.nice(niceness)
