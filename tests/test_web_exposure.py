@@ -102,6 +102,8 @@ def test_no_address_shows_what_is_hidden(guarded: Vault, served: Served) -> None
         ("/api/start", {}),
         ("/file", {"path": "private/secret.pdf"}),
         ("/thumbnail", {"at": "private/secret.pdf#page=1"}),
+        ("/page", {"path": "private/secret.pdf", "page": "1", "width": "100"}),
+        ("/api/page", {"path": "private/secret.pdf", "page": "1"}),
         ("/api/outline", {"path": "private/tool.py"}),
         ("/api/impact", {}),
         ("/api/linked", {"name": "plan", "from": "open.md"}),
@@ -123,6 +125,8 @@ def test_no_address_shows_what_is_hidden(guarded: Vault, served: Served) -> None
         assert served.ask("/api/document", {"at": path}).status == 404
     assert served.ask("/file", {"path": "private/secret.pdf"}).status == 404
     assert served.ask("/thumbnail", {"at": "private/secret.pdf#page=1"}).status == 404
+    assert served.ask("/page", {"path": "private/secret.pdf", "page": "1", "width": "100"}).status == 404
+    assert served.ask("/api/page", {"path": "private/secret.pdf", "page": "1"}).status == 404
     assert served.ask("/api/outline", {"path": "private/tool.py"}).status == 404
     assert served.ask("/api/answer", {"id": answer}).status == 404
 

@@ -109,6 +109,19 @@ return asked.filter((name) => !name.startsWith(location.origin));
 """
 
 
+# The text that is selected where the rectangles are, and how many words lie in the first.
+_MARKED = """
+const sheet = document.querySelector('.sheet:has(.rectangle)');
+const boxes = [...sheet.querySelectorAll('.rectangle')].map((each) => each.getBoundingClientRect());
+const words = [...sheet.querySelectorAll('.page-text span')].filter((span) => {
+    const { left, top, bottom } = span.getBoundingClientRect();
+    return boxes.some((box) => left > box.left - 3 && left < box.right && top > box.top - 3 && bottom < box.bottom + 3);
+});
+getSelection().setBaseAndExtent(words[0].firstChild, 0, words.at(-1).firstChild, words.at(-1).textContent.length);
+return [getSelection().toString(), words.length];
+"""
+
+
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     files = {"handbook-en.pdf": MEDIA / "pdf" / "handbook-en.pdf"}
@@ -150,4 +163,8 @@ def test_a_pdf_is_drawn_with_its_place_marked(window: Firefox, served: Served) -
         f"http://127.0.0.1:{served.port}/?at={hit['citation']['uri'].replace('#', '%23')}&passage={hit['chunk_id']}"
     )
     window.until("return document.querySelector('.sheet[data-drawn=yes] .rectangle.cited') !== null")
+    assert window.run("return document.querySelector('.sheet[data-drawn=yes] img.drawn').naturalWidth > 300")
+    marked, words = window.run(_MARKED)
+    assert words, "no word of the page lies in the marked rectangles"
+    assert "Fir Landing" in marked
     assert window.run(_FOREIGN) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from media_fixtures import IMAGES, MEDIA, MODELS, SPEECH, needs_decoder, needs_t
 from vaults import indexed_vault
 from web_fixtures import Served, serving
 
+from kb.models.requirements import Lack
 from kb.wire.schemas import validate
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["browser"]  # a fixture
 
-pytest.importorskip("pymupdf")
+pymupdf = pytest.importorskip("pymupdf")
 
 # A page with a word, which would run a script when it is opened, when it is shown and when it is clicked.
 HOSTILE_PDF = b"""%PDF-1.7
@@ -75,18 +77,54 @@ def test_a_file_is_handed_out_so_that_a_browser_runs_nothing_of_it(served: Serve
     assert (part.status, part.body) == (206, b"%PDF-")
 
 
-def test_only_the_worker_that_draws_may_compile(served: Served) -> None:
-    policy = served.ask("/static/pdfjs/pdf.worker.min.mjs").headers["content-security-policy"]
-    assert "'wasm-unsafe-eval'" in policy
-    assert "'unsafe-eval'" not in policy
-    assert "unsafe" not in served.ask("/static/pdfjs/pdf.min.mjs").headers["content-security-policy"]
+def test_a_page_is_drawn_as_wide_as_asked_within_limits_and_kept(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"path": "handbook-en.pdf", "page": "2"}
+    drawn = served.ask("/page", {**asked, "width": "900"})
+    assert (drawn.status, width_of(drawn.body)) == (200, 900)
+    assert drawn.headers["content-type"] == "image/png"
+    assert "sandbox" in drawn.headers["content-security-policy"]
+    assert width_of(served.ask("/page", {**asked, "width": "8000"}).body) == pytest.approx(2058, abs=2)  # 6 MP
+    for width, status in (("9000", 400), ("0", 400), ("wide", 400), ("900", 200)):
+        assert served.ask("/page", {**asked, "width": width}).status == status
+    monkeypatch.setattr("kb.workers.pool.WorkerPool.submit", None)
+    assert served.ask("/page", {**asked, "width": "900"}).body == drawn.body
 
 
-def test_what_is_kept_of_pdf_js_has_its_licence() -> None:
-    folder = Path(__file__).parents[1] / "kb/web/static/pdfjs"
-    assert "Apache License" in (folder / "LICENSE").read_text(encoding="utf-8")
-    assert {path.name for path in folder.glob("*/LICENSE*")} > {"LICENSE"}
-    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 2_600_000
+def test_a_page_that_is_a_photograph_is_a_jpeg(tmp_path: Path) -> None:
+    noise = random.Random(1).randbytes(1200 * 1600 * 3)
+    pdf = pymupdf.open()
+    page = pdf.new_page(width=300, height=400)
+    page.insert_image(page.rect, pixmap=pymupdf.Pixmap(pymupdf.csRGB, 1200, 1600, noise, False))
+    page.insert_text((20, 20), "A photograph of a heron with enough words to be read.")
+    (tmp_path / "photo.pdf").write_bytes(pdf.tobytes())
+    vault = indexed_vault(tmp_path, files={"photo.pdf": tmp_path / "photo.pdf"})
+    with serving(vault) as served:
+        drawn = served.ask("/page", {"path": "photo.pdf", "page": "1", "width": "1200"})
+    assert drawn.headers["content-type"] == "image/jpeg"
+    assert drawn.body.startswith(b"\xff\xd8\xff")
+    assert len(drawn.body) < 3_500_000
+
+
+def test_the_words_of_a_page_have_their_places(served: Served) -> None:
+    found = served.ask("/api/page", {"path": "handbook-en.pdf", "page": "2"}).json
+    validate("page_words.v1", found)
+    assert (found["page"], found["width"], found["height"]) == (2, 595, 842)
+    text = "\n".join(" ".join(word["text"] for word in line["words"]) for line in found["lines"])
+    assert "is inspected every" in text
+    for line in found["lines"]:
+        assert 0 <= line["x"] < line["x"] + line["width"] <= 595
+        assert 0 <= line["y"] < line["y"] + line["height"] <= 842
+    view = served.ask("/api/document", {"at": "handbook-en.pdf#page=2"}).json
+    assert view["pages"] == [{"width": 595, "height": 842}] * 10
+    assert "pages" not in served.ask("/api/document", {"at": "note.md"}).json
+
+
+@pytest.mark.parametrize(("path", "page"), [("note.md", 1), ("nowhere.pdf", 1), ("hostile.pdf", 2), ("hostile.pdf", 0)])
+def test_what_is_no_page_of_a_pdf_is_not_found(path: str, page: int, served: Served) -> None:
+    for address in ("/page", "/api/page"):
+        assert served.ask(address, {"path": path, "page": str(page), "width": "100"}).status == 404
 
 
 @needs_browser
@@ -96,17 +134,78 @@ def test_a_pdf_is_drawn_at_its_page_with_the_passage_marked(browser: Browser, se
         page.keyboard.type("Fir Landing battery")
         page.wait_for_selector("a.hit")
         page.keyboard.press("ArrowDown")
-        page.wait_for_selector(".sheet .rectangle")
-        marked = page.locator(".rectangle").first.bounding_box()
+        page.wait_for_selector(".sheet:has(.rectangle)[data-drawn=yes]")
         sheet = page.locator(".sheet:has(.rectangle)")
-        page.wait_for_selector(".sheet:has(.rectangle)[data-drawn=yes] .page-text span")
+        assert sheet.locator(".rectangle").first.evaluate("(each) => each.getBoundingClientRect().bottom < innerHeight")
         words = sheet.locator(".page-text span", has_text="Fir").first.bounding_box()
-        assert marked is not None
         assert words is not None
-        rectangles = [box for each in page.locator(".rectangle").all() if (box := each.bounding_box())]
+        rectangles = [box for each in sheet.locator(".rectangle").all() if (box := each.bounding_box())]
         middle = words["y"] + words["height"] / 2
         assert any(box["y"] <= middle <= box["y"] + box["height"] for box in rectangles)
-        assert page.evaluate("() => document.querySelector('.sheet canvas').width") > 300
+        drawn = sheet.locator("img.drawn")
+        assert drawn.evaluate("(image) => image.naturalWidth === Math.round(image.clientWidth * devicePixelRatio)")
+        assert (watched.faults, watched.foreign) == ([], [])
+
+
+@needs_browser
+@pytest.mark.parametrize("zoom", ["Fit", "200%"])
+def test_what_is_selected_lies_on_the_words_of_the_picture(zoom: str, browser: Browser, served: Served) -> None:
+    known = served.ask("/api/page", {"path": "handbook-en.pdf", "page": "2"}).json
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?at=handbook-en.pdf%23page=2")
+        page.wait_for_selector('[data-page="2"][data-drawn=yes]')
+        page.get_by_role("button", name=zoom).click()
+        page.wait_for_timeout(300)
+        sheet = page.locator('[data-page="2"]')
+        scale = sheet.evaluate("(each) => each.clientWidth") / known["width"]
+        selected = sheet.evaluate(
+            """(sheet) => {
+                const { left, top } = sheet.getBoundingClientRect();
+                return [...sheet.querySelectorAll(".page-text > div")].map((row) => [...row.children].map((span) => {
+                    const range = new Range();
+                    range.setStart(span.firstChild, 0);
+                    range.setEnd(span.firstChild, span.textContent.trimEnd().length);
+                    const box = range.getBoundingClientRect();
+                    return [range.toString(), box.left - left, box.right - left, box.top - top, box.bottom - top];
+                }));
+            }"""
+        )
+        assert [[text for text, *_ in row] for row in selected] == [
+            [word["text"] for word in line["words"]] for line in known["lines"]
+        ]
+        for line, row in zip(known["lines"], selected, strict=True):
+            start, middle = line["x"], line["y"] + line["height"] / 2
+            for word, (_, left, right, top, bottom) in zip(line["words"], row, strict=True):
+                assert left / scale == pytest.approx(start, abs=1)
+                assert right / scale == pytest.approx(start + word["width"], abs=1)
+                assert top / scale < middle < bottom / scale
+                start += word["width"] + word["gap"]
+        page.keyboard.press("Control+a")
+        assert "is inspected every" in page.evaluate("() => getSelection().toString()")
+        assert (watched.faults, watched.foreign) == ([], [])
+
+
+@needs_browser
+def test_pages_are_turned_and_enlarged(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?at=handbook-en.pdf%23page=2")
+        page.wait_for_selector('[data-page="2"][data-drawn=yes]')
+        page.get_by_role("button", name="Next page").click()
+        page.wait_for_selector('[data-page="3"][data-drawn=yes]')
+        number = page.get_by_label("Page, of 10")
+        assert number.input_value() == "3"
+        number.fill("9")
+        number.press("Enter")
+        page.wait_for_selector('[data-page="9"][data-drawn=yes]')
+        page.wait_for_selector('[data-page="2"]:not([data-drawn])', state="attached")  # emptied: it is far away
+        page.get_by_role("button", name="150%").click()
+        width = round(595 * 96 / 72 * 1.5)
+        page.wait_for_function(
+            f"() => Math.abs(document.querySelector('[data-page=\"9\"] img.drawn')?.naturalWidth - {width}) <= 1"
+        )
+        assert page.locator('[data-page="9"]').evaluate("(each) => each.getBoundingClientRect().top < innerHeight / 2")
+        page.get_by_role("button", name="Previous page").click()
+        page.wait_for_selector('[data-page="8"][data-drawn=yes]')
         assert (watched.faults, watched.foreign) == ([], [])
 
 
@@ -123,16 +222,44 @@ def test_a_pdf_runs_none_of_its_scripts(browser: Browser, served: Served) -> Non
 
 
 @needs_browser
-def test_what_is_no_pdf_any_more_says_so(browser: Browser, tmp_path: Path) -> None:
-    vault = indexed_vault(tmp_path, {}, files={"a.pdf": HOSTILE_PDF})
-    for kept in (vault.sqlite.parent / "assets").rglob("*"):
-        if kept.is_file():
-            kept.chmod(0o600)
-            kept.write_bytes(b"no pdf")
+def test_a_page_that_cannot_be_drawn_says_so(browser: Browser, tmp_path: Path) -> None:
+    broken = HOSTILE_PDF.replace(b"Kids[3 0 R]/Count 1", b"Kids[3 0 R]/Count 2")
+    vault = indexed_vault(tmp_path, {}, files={"a.pdf": broken})
     with serving(vault) as served, let_in(browser, served) as watched:
         page = watched.go(served, "/?at=a.pdf%23page=1")
-        page.wait_for_selector("#reader [role=alert]")
-        assert "hostile zebra" in page.locator(".read-there").inner_text()
+        page.wait_for_selector('[data-page="1"][data-drawn=yes]')
+        told = page.locator('[data-page="2"] [role=alert]')
+        told.wait_for()
+        assert "a.pdf cannot be shown here: page 2 cannot be read" in told.inner_text()
+        with page.expect_download() as saved:
+            told.get_by_text("Save the PDF").click()
+        assert saved.value.path().read_bytes() == broken
+        assert watched.faults == []
+
+
+@needs_browser
+def test_a_pdf_that_changed_since_or_has_no_engine_says_so(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = indexed_vault(tmp_path, {}, files={"a.pdf": HOSTILE_PDF})
+    with serving(vault) as served:
+        monkeypatch.setattr("kb.extract.pdf.text.lacking_packages", lambda *_: [Lack("pymupdf", "pip install it")])
+        with let_in(browser, served) as watched:
+            page = watched.go(served, "/?at=a.pdf%23page=1")
+            page.wait_for_selector("#reader [role=alert]")
+            assert "pymupdf, which is not installed" in page.locator("#reader [role=alert]").inner_text()
+            assert "hostile zebra" in page.locator(".read-there").inner_text()
+            assert page.locator(".page-tools").count() == 0
+        monkeypatch.undo()
+        for kept in (*(vault.sqlite.parent / "assets").rglob("*"), vault.root / "a.pdf"):
+            if kept.is_file():
+                kept.chmod(0o600)
+                kept.write_bytes(b"no pdf")
+        with let_in(browser, served) as watched:
+            page = watched.go(served, "/?at=a.pdf%23page=1")
+            page.wait_for_selector("#reader [role=alert]")
+            assert "is not there as it was indexed" in page.locator("#reader [role=alert]").inner_text()
+            assert "hostile zebra" in page.locator(".read-there").inner_text()
 
 
 @pytest.mark.slow
@@ -201,7 +328,7 @@ def test_a_hit_in_a_pdf_is_drawn_once_and_kept_by_content(
     assert "sandbox" in drawn.headers["content-security-policy"]
     other = served.ask("/thumbnail", {"at": others[0]["citation"]["uri"], "passage": others[0]["chunk_id"]})
     assert other.body != drawn.body
-    monkeypatch.setattr("kb.operations.inspect.pictures.Thumbnails._drawn", lambda *args: b"")
+    monkeypatch.setattr("kb.operations.inspect.pictures.PdfPages._run", lambda *args: b"")
     assert served.ask("/thumbnail", asked).body == drawn.body
     assert (notes.root.parent / "cache" / "derived.sqlite").is_file()
 

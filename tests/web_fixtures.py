@@ -15,7 +15,7 @@ import uvicorn
 from conftest import Vault
 
 from kb.config import load
-from kb.operations.inspect.pictures import Thumbnails
+from kb.operations.inspect.pictures import PdfPages
 from kb.operations.opening.base import open_base
 from kb.web.guard import Keys, new_keys
 from kb.web.serve import page_app
@@ -102,8 +102,8 @@ def serving(vault: Vault, *settings: str, may_write: bool = False) -> Iterator[S
     port = int(listening.getsockname()[1])
     keys = new_keys()
     config = load(str(vault.config), settings)
-    with open_base(config, many=True, audience="page") as session, closing(Thumbnails(config)) as thumbnails:
-        app = page_app(session, thumbnails, keys, port, may_write=may_write)
+    with open_base(config, many=True, audience="page") as session, closing(PdfPages(config)) as pages:
+        app = page_app(session, pages, keys, port, may_write=may_write)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -27,17 +27,12 @@ CONTENT_POLICY = "; ".join(
         "font-src 'self'",
         "media-src 'self'",
         "connect-src 'self'",
-        "worker-src 'self'",
         "manifest-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
     )
 )
-
-# Pictures in PDFs are decoded by WebAssembly, in a worker that sees no page and no key: for it alone that is allowed.
-WORKER = "/static/pdfjs/pdf.worker.min.mjs"
-WORKER_POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": CONTENT_POLICY,
@@ -83,7 +78,7 @@ class Guard:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         refusal = _refused(421, "this address is not one of kb's") if len(hosts) != 1 else None
         answer = refusal or self._answer_itself(scope, headers)
-        await (answer or self._app)(scope, receive, _with_headers(send, scope["path"]))
+        await (answer or self._app)(scope, receive, _with_headers(send))
 
     def _answer_itself(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         """The refusal, or the redirect for the address with the token; None for an allowed request."""
@@ -137,13 +132,11 @@ class Guard:
         return found.value if found is not None else ""
 
 
-def _with_headers(send: Send, path: str) -> Send:
-    headers = {**HEADERS, "content-security-policy": WORKER_POLICY} if path == WORKER else HEADERS
-
+def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             there = {name.lower() for name, _ in message.get("headers", [])}
-            more = [(name.encode(), value.encode()) for name, value in headers.items() if name.encode() not in there]
+            more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in there]
             if b"cache-control" not in there:
                 more.append((b"cache-control", b"no-store"))
             message = {**message, "headers": [*message.get("headers", []), *more]}

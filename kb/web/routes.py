@@ -33,7 +33,7 @@ from kb.operations.evaluate.impact import impact_now
 from kb.operations.evaluate.runs import compare_runs, list_runs
 from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, outline
 from kb.operations.inspect.listing import count_facets, near_documents, vault_map
-from kb.operations.inspect.pictures import Thumbnails
+from kb.operations.inspect.pictures import PdfPages
 from kb.operations.inspect.view import kept_file, line_html, note_named, rendered, view_document
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
@@ -56,6 +56,8 @@ _CONTENT_TYPES = {
     "audio/ogg": "audio/ogg",
 }
 
+_PNG = b"\x89PNG"
+
 # A file opened by itself is saved and not shown, so nothing in it runs as the page.
 _APART = {"content-security-policy": "sandbox; default-src 'none'", "content-disposition": "attachment"}
 
@@ -71,12 +73,14 @@ _ONE = ("mode", *(each.name for each in OPTIONS if not each.many))
 _MANY = tuple(each.name for each in OPTIONS if each.many)
 
 
-def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: bool) -> list[Route]:
+def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -> list[Route]:
     """All addresses but those of the page itself. `csrf` goes to the page; answers are stored if it `may_write`."""
 
     def start(request: Request) -> WebStart:
         with session.reading_views() as base:
             stats = corpus_stats(base.db)
+        if "pdf" in json.loads(stats.documents_by_media_json):
+            pages.warm()
         how, root = session.defaults, str(session.config.workspace_root)
         counts = (stats.documents, stats.chunks, stats.last_ingest_at)
         return WebStart(__version__, csrf, root, how.mode, how.k, *counts, may_write)
@@ -86,10 +90,8 @@ def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: 
         return ShownDocument(view, rendered(view), line_html(view))
 
     def folder(request: Request) -> FolderPage:
-        first = request.query_params.get("start", "0")
-        if not first.isdecimal():
-            raise UsageError(f"start: {first!r} is no number", "it counts what is left out first")
-        return list_folder(session, request.query_params.get("path", ""), limit=_FOLDER_PAGE, start=int(first))
+        first = _number(request, "start", 0)
+        return list_folder(session, request.query_params.get("path", ""), limit=_FOLDER_PAGE, start=first)
 
     def near(request: Request) -> NearDocuments:
         path = _required(request)
@@ -118,6 +120,7 @@ def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: 
         ),
         "/api/near": near,
         "/api/map": lambda request: vault_map(session),
+        "/api/page": lambda request: pages.words(session, _required(request), _number(request, "page")),
         "/api/outline": lambda request: outline(session, _required(request)),
         "/api/answers": lambda request: list_answers(session, _ANSWERS_LISTED),
         "/api/answer": lambda request: find_answer(session, request.query_params.get("id")),
@@ -128,8 +131,13 @@ def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: 
     }
 
     def thumbnail(request: Request) -> Response:
-        drawn = thumbnails.draw(session, _required(request, "at"), request.query_params.get("passage"))
+        drawn = pages.thumbnail(session, _required(request, "at"), request.query_params.get("passage"))
         return Response(drawn, media_type="image/png", headers=_APART)
+
+    def page(request: Request) -> Response:
+        width = _number(request, "width")
+        drawn = pages.picture(session, _required(request), _number(request, "page"), width)
+        return Response(drawn, media_type=f"image/{'png' if drawn.startswith(_PNG) else 'jpeg'}", headers=_APART)
 
     def file(request: Request) -> Response:
         path, media_type = kept_file(session, _required(request))
@@ -143,6 +151,7 @@ def page_routes(session: Base, thumbnails: Thumbnails, csrf: str, *, may_write: 
     return [
         *(Route(address, _as_json(found)) for address, found in wire_objects.items()),
         Route("/thumbnail", thumbnail),
+        Route("/page", page),
         Route("/file", file),
         Route("/api/ask", asking, methods=["POST"]),
     ]
@@ -227,8 +236,14 @@ def _required(request: Request, name: str = "path") -> str:
 def _words(request: Request) -> dict[str, object]:
     words: dict[str, object] = {name: found for name in _MANY if (found := request.query_params.getlist(name))}
     words.update({name: one for name in _ONE if (one := request.query_params.get(name))})
-    if (k := request.query_params.get("k")) is not None:
-        if not k.isdecimal():
-            raise UsageError(f"k: {k!r} is no number", "k counts hits")
-        words["k"] = int(k)
+    if "k" in request.query_params:
+        words["k"] = _number(request, "k")
     return words
+
+
+def _number(request: Request, name: str, default: int | None = None) -> int:
+    """The value of a parameter that counts something. Raises: UsageError."""
+    value = request.query_params.get(name, default)
+    if value is None or not str(value).isdecimal():
+        raise UsageError(f"{name}: {value!r} is no number", f"{name} counts from 0 or 1")
+    return int(value)

@@ -21,7 +21,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed, UsageError
-from kb.operations.inspect.pictures import Thumbnails
+from kb.operations.inspect.pictures import PdfPages
 from kb.operations.opening.base import Base
 from kb.operations.serving import HOST, listen, load_models
 from kb.web.guard import TOKEN_PARAMETER, Guard, Keys, new_keys
@@ -41,10 +41,10 @@ def serve(
     Raises: UsageError for a port that is taken.
     """
     listening = listen(port, USUAL_PORT)
-    with listening, closing(Thumbnails(session.config)) as thumbnails:
+    with listening, closing(PdfPages(session.config)) as pages:
         taken = int(listening.getsockname()[1])
         keys = new_keys()
-        app = page_app(session, thumbnails, keys, taken, may_write=may_write)
+        app = page_app(session, pages, keys, taken, may_write=may_write)
         words = {TOKEN_PARAMETER: keys.token, **({"q": question} if question else {})}
         address = f"http://{HOST}:{taken}/?{urlencode(words)}"
         server = uvicorn.Server(
@@ -83,12 +83,12 @@ def _open(address: str, path: Path) -> None:
         webbrowser.get().open(path.as_uri())
 
 
-def page_app(session: Base, thumbnails: Thumbnails, keys: Keys, port: int, *, may_write: bool) -> Guard:
+def page_app(session: Base, pages: PdfPages, keys: Keys, port: int, *, may_write: bool) -> Guard:
     """The page as an ASGI application, for a server that listens on 127.0.0.1:`port`."""
     routes = [
         Route("/", _page),
         Mount("/static", StaticFiles(directory=STATIC)),
-        *page_routes(session, thumbnails, keys.csrf, may_write=may_write),
+        *page_routes(session, pages, keys.csrf, may_write=may_write),
     ]
     return Guard(Starlette(routes=routes, exception_handlers={KbError: _error, 404: _no_such_address}), keys, port)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Annotated, NamedTuple
@@ -18,8 +19,8 @@ class DocumentView(NamedTuple):
     """A document to show, at the cited place if there is one.
 
     `text` is the document's text with `\\n` line ends if it is cited by lines, else None. Of other kinds `place_text`
-    is the text an engine read at the place, and `speech` all that is said in a recording. `is_current`: the file still
-    has the content that was indexed.
+    is the text an engine read at the place, `speech` all that is said in a recording, and `pages` the size of each page
+    of a PDF in points, as it is shown. `is_current`: the file still has the content that was indexed.
     """
 
     document: DocumentRow
@@ -28,25 +29,81 @@ class DocumentView(NamedTuple):
     is_current: bool
     place_text: str | None = None
     speech: tuple[TranscriptSegment, ...] = ()
+    pages: tuple[PageSize, ...] = ()
+
+
+@on_wire(title="PageSizeV1")
+class PageSize(NamedTuple):
+    """Of a page, in points."""
+
+    width: int
+    height: int
 
 
 @on_wire(
     "doc_view.v1",
     title="DocViewV1",
     fields="""document=view.document citation=view.citation html lines place_text=view.place_text
-        speech=view.speech is_current=view.is_current""",
+        speech=view.speech pages=view.pages? is_current=view.is_current""",
 )
 class ShownDocument(NamedTuple):
     """A document with its text as HTML in which nothing runs, and the place in it that was asked for.
 
     `html`: a note as it reads, each block with its lines as `data-from` and `data-to`; null for other kinds. `lines`:
     each line of a text, from 1; null where the kind is not cited by lines. Of other kinds `place_text` is what was read
-    at the place, and `speech` what is said in a recording. `is_current`: the file is as it was indexed.
+    at the place, `speech` what is said in a recording, `pages` the sizes of a PDF's pages. `is_current`: the file is as
+    it was indexed.
     """
 
     view: DocumentView
     html: str | None
     lines: list[str] | None
+
+
+@on_wire(title="PlacedWordV1")
+class PlacedWord(NamedTuple):
+    """A word, its length in the direction of reading, and the space behind it up to the next; in points."""
+
+    text: str
+    width: float
+    gap: float = 0.0
+
+
+@on_wire(title="TextLineV1")
+class TextLine(NamedTuple):
+    """A line of text whose first word starts at (x, y), its upper left corner as it is read, in points.
+
+    It is turned clockwise around that corner by `turn` degrees: 0, 90, 180 or 270. `width`: up to the end of the
+    paragraph's longest line.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    turn: int
+    words: tuple[PlacedWord, ...]
+
+
+@on_wire("page_words.v1")
+class PageWords(NamedTuple):
+    """The words of a page, from 1, by lines in the order of reading; its size in points."""
+
+    page: int
+    width: float
+    height: float
+    lines: tuple[TextLine, ...]
+
+    def to_json(self) -> bytes:
+        """The form that is cached."""
+        return json.dumps(self, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> PageWords:
+        """`to_json`, read back."""
+        page, width, height, lines = json.loads(data)
+        found = ((line, tuple(PlacedWord(*word) for word in words)) for *line, words in lines)
+        return cls(page, width, height, tuple(TextLine._make((*line, words)) for line, words in found))
 
 
 @on_wire(title="FacetValueV1", fields="value documents")

@@ -9,6 +9,7 @@ import re
 from codecs import BOM_UTF16_BE
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from importlib.metadata import version
 from itertools import pairwise
@@ -71,6 +72,11 @@ def engine(settings: ExtractSettings) -> Engine:
     """MuPDF, as it is installed. Raises: ModelMissing."""
     require("PDF files", lacking_packages(("pymupdf",), "pdf"))
     return Engine("pymupdf", version("pymupdf"), _LAYOUT_VERSION)
+
+
+def load_engine(tell: object) -> None:
+    """Imports MuPDF into a worker process, which takes a quarter of a second."""
+    import pymupdf  # noqa: F401
 
 
 def is_needed(earlier: Results) -> bool:
@@ -136,6 +142,22 @@ def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
     raise ExtractFailed("the PDF has no pages", "open it in a viewer and save it again")
 
 
+@contextmanager
+def page_of(job: Job, number: int) -> Iterator[pymupdf.Page]:
+    """A page of the job's PDF, from 1. Raises: PasswordNeeded; ExtractFailed where there is none."""
+    with open_pdf(job.data, job.settings.pdf_passwords) as pdf:
+        if not 1 <= number <= pdf.page_count:
+            raise ExtractFailed(f"the PDF has no page {number}", "kb ingest reads it again")
+        job.on_progress(Progress(0, 1))
+        try:
+            page = pdf[number - 1]
+        except _pdf_faults() as error:
+            raise ExtractFailed(
+                f"page {number} cannot be read: {worded(error)}", "open it in a viewer and save it again"
+            ) from error
+        yield page
+
+
 def _pdf_faults() -> tuple[type[Exception], ...]:
     """MuPDF's errors on unforeseen files."""
     import pymupdf
@@ -172,7 +194,7 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     # Ligatures are split, so that words can be found; unknown characters are U+FFFD, not glyph numbers.
     flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
     text_page = page.get_textpage(flags=flags)
-    turned = _turning(page)
+    turned = turning(page)
     found = [each for each in text_page.extractBLOCKS() if each[6] == 0]
     texts = [each[4].rstrip("\n") for each in found]
     spaced = SpacedText(text_page.extractRAWDICT()) if lacks_spaces("\n".join(texts)) else None
@@ -200,7 +222,7 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     return RawPage(width, height, blocks, label, usable)
 
 
-def _turning(page: pymupdf.Page) -> Callable[[Rectangle], Rectangle]:
+def turning(page: pymupdf.Page) -> Callable[[Rectangle], Rectangle]:
     """The function that maps MuPDF's rectangles to the displayed page."""
     if not page.rotation:
         return lambda rectangle: rectangle

@@ -1,4 +1,4 @@
-"""The step `thumbnail`: a picture of the place of a passage on its page, small for a hit, or large for reading.
+"""The step `thumbnail`: a picture of a passage's place on its page, small for a hit or large for reading; or of a page.
 
 The request (`Drawn`) is passed as the earlier result of this step's name.
 """
@@ -9,11 +9,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.derived import ExtractSettings, Job, Progress, Results
-from kb.errors import ExtractFailed
+from kb.domain.derived import ExtractSettings, Job, Results
 from kb.extract.pdf.pages import bounds
 from kb.extract.pdf.text import engine as pdf_engine
-from kb.extract.pdf.text import open_pdf
+from kb.extract.pdf.text import page_of
 
 if TYPE_CHECKING:
     import pymupdf
@@ -26,6 +25,9 @@ _MARGIN = 14.0  # points around the passage
 _LEAST_WIDTH, _MOST_WIDTH = 200.0, 320.0  # points: a smaller part hides where it is, a larger one what it says
 _MARK = (1.0, 0.83, 0.24)
 _TALLEST, _MOST_SCALE = 1.5, 3.0  # of a readable part: height ÷ width, pixels a point
+_MOST_PIXELS = 6e6  # of a whole page: no screen shows more at once
+_MOST_PNG_BYTES = 2_500_000  # a larger one is of a photograph or a scan
+_JPEG_QUALITY = 88
 _DRAWN_AS = "thumbnail-v1"
 
 
@@ -33,21 +35,24 @@ class Drawn(NamedTuple):
     """A page, counted from 1, and the rectangles (x, y, w, h) in points from its top left to be marked.
 
     With `pixels`, the rectangles, or the page without any, are drawn for reading: this many pixels wide, without marks.
+    `is_whole`: the page as a screen shows it, up to a limit of pixels in all.
     """
 
     page: int
-    regions: tuple[tuple[int, int, int, int], ...]
+    regions: tuple[tuple[int, int, int, int], ...] = ()
     pixels: int | None = None
+    is_whole: bool = False
 
     def to_json(self) -> bytes:
         """The form that is passed to the step."""
-        return json.dumps([self.page, self.regions, *([] if self.pixels is None else [self.pixels])]).encode()
+        width = [] if self.pixels is None else [self.pixels]
+        return json.dumps([self.page, self.regions, *width, *([True] if self.is_whole else [])]).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> Drawn:
         """`to_json`, read back."""
-        page, regions, *pixels = json.loads(data)
-        return cls(page, tuple((x, y, w, h) for x, y, w, h in regions), *pixels)
+        page, regions, *others = json.loads(data)
+        return cls(page, tuple((x, y, w, h) for x, y, w, h in regions), *others)
 
 
 def engine(settings: ExtractSettings) -> Engine:
@@ -61,28 +66,37 @@ def is_needed(earlier: Results) -> bool:
 
 
 def derive(job: Job) -> bytes:
-    """The picture, as PNG. Raises: ExtractFailed for a missing page."""
+    """The picture, as PNG; as JPEG where the PNG of a whole page is large. Raises: ExtractFailed for a missing page."""
     import pymupdf
 
     drawn = Drawn.from_json(job.earlier["thumbnail"])
-    with open_pdf(job.data) as pdf:
-        if not 1 <= drawn.page <= pdf.page_count:
-            raise ExtractFailed(f"the PDF has no page {drawn.page}", "kb ingest reads it again")
-        job.on_progress(Progress(0, 1))
-        page = pdf[drawn.page - 1]
+    with page_of(job, drawn.page) as page:
         marks = [pymupdf.Rect(x, y, x + w, y + h) for x, y, w, h in drawn.regions]
         if drawn.pixels is None:
             for mark in marks:
                 page.draw_rect(mark * page.derotation_matrix, color=None, fill=_MARK, fill_opacity=0.35)
             clip = _thumbnail_clip(page.rect, marks)
             scale = _WIDTH / clip.width
+        elif drawn.is_whole:
+            clip = page.rect
+            scale = min(drawn.pixels / clip.width, (_MOST_PIXELS / (clip.width * clip.height)) ** 0.5)
         else:
             clip = _readable_clip(page.rect, marks)
             # A narrow strip is not enlarged beyond a page at that width: more pixels would add nothing.
             scale = min(drawn.pixels / clip.width, drawn.pixels / clip.height * _TALLEST, _MOST_SCALE)
         matrix = pymupdf.Matrix(scale, scale)
         pixels = page.get_pixmap(matrix=matrix, clip=clip, alpha=False, annots=drawn.pixels is not None)
-        return bytes(pixels.tobytes("png"))
+        if drawn.is_whole and _is_grey(pixels.samples):
+            pixels = pymupdf.Pixmap(pymupdf.csGRAY, pixels)  # a third of the bytes and of the time
+        png = bytes(pixels.tobytes("png"))
+        is_large = drawn.is_whole and len(png) > _MOST_PNG_BYTES
+        return bytes(pixels.tobytes("jpeg", jpg_quality=_JPEG_QUALITY)) if is_large else png
+
+
+def _is_grey(samples: bytes) -> bool:
+    """Whether red, green and blue are equal in every pixel."""
+    red = samples[::3]
+    return red == samples[1::3] and red == samples[2::3]
 
 
 def _thumbnail_clip(page: pymupdf.Rect, marks: Sequence[pymupdf.Rect]) -> pymupdf.Rect:

@@ -7,10 +7,10 @@ from pathlib import Path
 from posixpath import dirname, join, normpath
 
 from kb.domain.citations import Citation, cite, parse_citation
-from kb.domain.derived import DERIVED_NAMES, Transcript, TranscriptSegment
+from kb.domain.derived import DERIVED_NAMES, Results, Transcript, TranscriptSegment
 from kb.domain.kinds import KINDS, MediaType, kind_of
 from kb.domain.results.inspection import DocumentRow
-from kb.domain.results.viewing import DocumentView
+from kb.domain.results.viewing import DocumentView, PageSize
 from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.extract.cited_text import cited_text
@@ -45,7 +45,7 @@ def kept_file(session: Base, path: str) -> tuple[Path, str]:
 
     Raises: NotFound; FileVanished.
     """
-    document = _document(session, path)
+    document = document_at(session, path)
     kind = kind_of(MediaType(document.media_type)).citation
     if kind in ("line", "code"):
         raise NotFound(f"{path!r} is text", "it is shown by its lines")
@@ -62,7 +62,7 @@ def note_named(session: Base, name: str, linked_from: str) -> DocumentRow:
     """
     wanted = to_posix(stored_text(name)).partition("#")[0].strip().lstrip("/")
     if not wanted:
-        return _document(session, linked_from)
+        return document_at(session, linked_from)
     with session.reading() as base:
         beside = normpath(join(dirname(stored_text(linked_from)), wanted))  # above the root, it names no document
         for spelled in dict.fromkeys((beside, wanted.removeprefix("./"))):
@@ -81,7 +81,13 @@ def _media(session: Base, view: DocumentView) -> DocumentView:
     if "transcript" in derived:
         speech = Transcript.from_json(json.loads(derived["transcript"])).segments
     text = None if view.citation is None else cited_text(view.citation, b"", derived)
-    return view._replace(place_text=text, speech=speech)
+    return view._replace(place_text=text, speech=speech, pages=_pages(derived))
+
+
+def _pages(derived: Results) -> tuple[PageSize, ...]:
+    if "pdf-text" not in derived:
+        return ()
+    return tuple(PageSize(page["width"], page["height"]) for page in json.loads(derived["pdf-text"])["pages"])
 
 
 def _place_of(session: Base, document: DocumentRow, chunk_id: str) -> Citation | None:
@@ -96,7 +102,7 @@ def _place_of(session: Base, document: DocumentRow, chunk_id: str) -> Citation |
 def _named(session: Base, typed: str) -> tuple[DocumentRow, Citation | None]:
     """The document of a path, which may contain a `#`; else that of a citation, and the citation."""
     try:
-        return _document(session, typed), None
+        return document_at(session, typed), None
     except NotFound:
         try:
             citation = parse_citation(typed)
@@ -104,10 +110,11 @@ def _named(session: Base, typed: str) -> tuple[DocumentRow, Citation | None]:
             citation = None
         if citation is None:
             raise
-        return _document(session, citation.path), citation
+        return document_at(session, citation.path), citation
 
 
-def _document(session: Base, path: str) -> DocumentRow:
+def document_at(session: Base, path: str) -> DocumentRow:
+    """The document at a path below the workspace root. Raises: NotFound, also for one that is hidden."""
     with session.reading() as base:
         return require_document(base.db, path)
 

@@ -1,100 +1,229 @@
-// A PDF by its pages, drawn by pdf.js when they come into sight, with text that can be selected and read aloud.
-// The cited rectangles are marked. What a PDF has of scripts and forms never runs: it is drawn and nothing else.
+// A PDF by its pages: pictures that the server draws as they come into sight, with the words above them as text that can
+// be selected, searched and read aloud. The cited rectangles are marked.
 
-import { h } from "./dom.js";
+import { cancel, get } from "./api.js";
+import { h, settled } from "./dom.js";
 
-const HOME = "/static/pdfjs/";
-const MOST_PIXELS = 6e6; // of one page's picture; more is memory that no eye sees
+const ZOOMS = [["", "Fit"], ["1", "100%"], ["1.5", "150%"], ["2", "200%"]]; // of the printed size
+const PIXELS_A_POINT = 96 / 72;
+const RESTS_MS = 60; // a page that is only scrolled past is not drawn
+const LAID_OUT = 2; // pixels a point of the text layer, which is scaled: no smallest size of letters moves its words
+const LEADING = 1.5; // of a line's height: a larger gap below it ends its paragraph
 
-let library = null; // pdf.js, loaded with the first PDF
-let opened = null; // the document that is open: { path, pdf }
+let zoom = ""; // stays from one document to the next
 
-async function open(path) {
-  library ??= await import(`${HOME}pdf.min.mjs`);
-  library.GlobalWorkerOptions.workerSrc = `${HOME}pdf.worker.min.mjs`;
-  if (opened?.path === path) return opened.pdf;
-  opened?.pdf.loadingTask.destroy();
-  opened = null;
-  const pdf = await library.getDocument({
-    url: `/file?${new URLSearchParams({ path })}`,
-    cMapUrl: `${HOME}cmaps/`,
-    cMapPacked: true,
-    wasmUrl: `${HOME}wasm/`,
-    iccUrl: null,
-    useSystemFonts: true,
-    enableXfa: false,
-    isEvalSupported: false,
-    useWorkerFetch: true,
-  }).promise;
-  opened = { path, pdf };
-  return pdf;
-}
-
-/** The pages of the document at `path` as an element; `place` is the page citation to show, or null. */
-export async function pages(path, place) {
-  const pdf = await open(path);
-  const first = (await pdf.getPage(1)).getViewport({ scale: 1 });
-  const sheets = [];
-  for (let number = 1; number <= pdf.numPages; number += 1) {
-    const sheet = h("section", { class: "sheet", "data-page": number, "aria-label": `Page ${number} of ${pdf.numPages}` });
-    sheet.style.aspectRatio = `${first.width} / ${first.height}`;
-    sheets.push(sheet);
-  }
+/** The pages of the PDF in `view` as an element, with `tools` to turn and enlarge them; the cited page is shown by `goTo`. */
+export function pages(view) {
+  const path = view.document.doc_path;
+  const place = view.citation?.kind === "page" ? view.citation : null;
+  const sheets = view.pages.map((size, index) => blank(size, index + 1, view.pages.length, place));
   const holder = h("div", { class: "sheets" }, sheets);
+  const drawing = { path, failed: (error, sheet) => tell(error, sheet, holder, view) };
+  const drawSeen = async () => {
+    const away = (sheet) => Math.abs(sheet.getBoundingClientRect().top - innerHeight / 4);
+    const wanted = sheets.filter((sheet) => sheet.isSeen).sort((one, other) => away(one) - away(other));
+    for (const sheet of wanted) if (sheet.isSeen) await draw(sheet, drawing); // what is looked at first
+  };
+  const rested = settled(drawSeen, RESTS_MS);
   const seen = new IntersectionObserver(
     (entries) => {
-      for (const entry of entries) {
-        if (entry.isIntersecting) draw(pdf, entry.target, place);
-        else clear(entry.target);
+      for (const { target, isIntersecting } of entries) {
+        target.isSeen = isIntersecting;
+        if (!isIntersecting) clear(target);
       }
+      if (holder.querySelector("[data-drawn]")) rested();
+      else rested.now(); // the first
     },
-    { rootMargin: "600px 0px" },
+    { rootMargin: "600px 0px", scrollMargin: "600px 0px" },
   );
-  sheets.forEach((sheet) => seen.observe(sheet));
-  holder.goTo = () => sheets[(place?.page ?? 1) - 1]?.scrollIntoView({ block: "start" });
+  const { tools, toPage } = toolsOf(sheets, holder, view.pages);
+  const current = new IntersectionObserver(
+    (entries) => entries.filter((each) => each.isIntersecting).forEach(({ target }) => toPage(Number(target.dataset.page))),
+    { rootMargin: "-50% 0px" },
+  );
+  for (const sheet of sheets) {
+    seen.observe(sheet);
+    current.observe(sheet);
+  }
+  new ResizeObserver(() => {
+    sheets.forEach(scale);
+    rested(); // again, as sharp as they are large
+  }).observe(holder);
+  const cited = sheets[(place?.page ?? 1) - 1];
+  const marked = cited?.querySelector(".rectangle");
+  holder.goTo = () => (marked ?? cited)?.scrollIntoView({ block: marked ? "center" : "start", inline: "nearest" });
+  holder.tools = tools;
   return holder;
 }
 
-async function draw(pdf, sheet, place) {
-  if (sheet.dataset.drawn) return;
-  sheet.dataset.drawn = "now";
-  const number = Number(sheet.dataset.page);
-  const page = await pdf.getPage(number);
-  const size = page.getViewport({ scale: 1 });
+/** What is shown in the place of a PDF that cannot be drawn: why, and what can be done. */
+export function notDrawn(view, error) {
+  const file = `/file?${new URLSearchParams({ path: view.document.doc_path })}`;
+  return h(
+    "div",
+    { class: "failure", role: "alert" },
+    h("p", {}, error.message),
+    h("p", {}, error.hint),
+    h("p", {}, h("a", { href: file, download: view.document.doc_path.split("/").at(-1) }, "Save the PDF")),
+    view.place_text ? h("blockquote", { class: "read-there" }, view.place_text) : null,
+  );
+}
+
+function blank(size, number, count, place) {
+  const sheet = h("section", { class: "sheet", "data-page": number, "aria-label": `Page ${number} of ${count}` });
   sheet.style.aspectRatio = `${size.width} / ${size.height}`;
-  const shownScale = sheet.clientWidth / size.width;
-  const sharp = Math.min(devicePixelRatio || 1, 2) * shownScale;
-  const viewport = page.getViewport({ scale: Math.min(sharp, Math.sqrt(MOST_PIXELS / (size.width * size.height))) });
-  const canvas = h("canvas", { width: Math.round(viewport.width), height: Math.round(viewport.height), "aria-hidden": "true" });
-  const text = h("div", { class: "page-text" });
-  text.style.setProperty("--total-scale-factor", String(shownScale));
-  sheet.replaceChildren(canvas, text);
-  if (place && number === place.page) sheet.append(...rectangles(place, size));
-  await page.render({ canvas, viewport, annotationMode: library.AnnotationMode.DISABLE }).promise;
-  const layer = new library.TextLayer({
-    textContentSource: page.streamTextContent(),
-    container: text,
-    viewport: page.getViewport({ scale: shownScale }),
-  });
-  await layer.render();
-  sheet.dataset.drawn = "yes";
+  if (number === place?.page) sheet.append(...place.regions.map((region) => rectangle(region, size)));
+  return sheet;
 }
 
-/** Far pages are emptied again: a canvas is megabytes. */
+/** A cited rectangle, in points from the page's top left as it is shown. */
+function rectangle({ x, y, w, h: height }, size) {
+  const made = h("div", { class: "rectangle cited", "aria-hidden": "true" });
+  made.style.left = `${(100 * x) / size.width}%`;
+  made.style.top = `${(100 * y) / size.height}%`;
+  made.style.width = `${(100 * w) / size.width}%`;
+  made.style.height = `${(100 * height) / size.height}%`;
+  return made;
+}
+
+/** Draws a sheet that is not, or not as large as it is now. */
+async function draw(sheet, { path, failed }) {
+  const width = Math.round(sheet.clientWidth * Math.min(devicePixelRatio || 1, 2));
+  if (sheet.isBroken || sheet.drawnWidth === width || width === 0) return;
+  sheet.drawnWidth = width;
+  sheet.dataset.drawn ??= "now";
+  const page = sheet.dataset.page;
+  const place = new URLSearchParams({ path, page });
+  const image = h("img", { class: "drawn", alt: "", draggable: "false", src: `/page?${place}&width=${width}` });
+  const hasText = sheet.querySelector(".page-text") !== null;
+  try {
+    const words = hasText ? null : get(`words ${page}`, "/api/page", place);
+    words?.catch(() => null); // told below, after the picture
+    await image.decode().catch(() => get(`page ${page}`, image.src)); // an image does not say why it is none
+    if (sheet.drawnWidth !== width) return; // it went out of sight, or became another size
+    sheet.querySelector(".drawn")?.remove();
+    sheet.prepend(image);
+    const found = await words;
+    if (sheet.drawnWidth === null || (!found && !hasText)) return;
+    if (found && !sheet.querySelector(".page-text")) layText(sheet, found);
+    sheet.dataset.drawn = "yes";
+  } catch (error) {
+    if (sheet.drawnWidth === width) failed(error, sheet);
+  }
+}
+
+/** Far pages are emptied again: a picture is megabytes. */
 function clear(sheet) {
-  if (sheet.dataset.drawn !== "yes") return;
+  if (!sheet.drawnWidth || sheet.isBroken) return;
+  sheet.drawnWidth = null;
   delete sheet.dataset.drawn;
-  sheet.replaceChildren();
+  cancel(`words ${sheet.dataset.page}`);
+  sheet.querySelectorAll(".drawn, .page-text").forEach((each) => each.remove());
 }
 
-/** The cited rectangles, in points from the page's top left as it is shown. */
-function rectangles(place, size) {
-  return place.regions.map(({ x, y, w, h: height }) => {
-    const made = h("div", { class: "rectangle cited", "aria-hidden": "true" });
-    made.style.left = `${(100 * x) / size.width}%`;
-    made.style.top = `${(100 * y) / size.height}%`;
-    made.style.width = `${(100 * w) / size.width}%`;
-    made.style.height = `${(100 * height) / size.height}%`;
-    return made;
-  });
+function tell(error, sheet, holder, view) {
+  if (error.code === "model_missing") {
+    holder.replaceChildren(notDrawn(view, error));
+    holder.tools.remove();
+    return;
+  }
+  sheet.isBroken = true;
+  sheet.querySelectorAll(".drawn, .page-text").forEach((each) => each.remove());
+  sheet.prepend(notDrawn(Number(sheet.dataset.page) === view.citation?.page ? view : { ...view, place_text: null }, error));
+}
+
+/** The words of a page in the flow of the document, so that a selection goes from line to line as it does in a note. */
+function layText(sheet, found) {
+  const layer = h("div", { class: "page-text" });
+  layer.style.width = `${found.width * LAID_OUT}px`;
+  layer.style.height = `${found.height * LAID_OUT}px`;
+  const at = (points) => Math.round(4 * LAID_OUT * points) / 4; // a quarter of a pixel: no sum of them is rounded
+  let bottom = 0;
+  for (const [index, line] of found.lines.entries()) {
+    const height = at(line.height);
+    const below = found.lines[index + 1];
+    const gap = below ? at(below.y) - at(line.y) - height : 0;
+    const isFollowed = line.turn === 0 && gap > 0 && gap < LEADING * height && below.x < line.x + line.width && line.x < below.x + below.width;
+    const row = h("div", {}, line.words.map((word, nth) => h("span", {}, nth < line.words.length - 1 ? `${word.text} ` : word.text)));
+    row.style.marginTop = `${at(line.y) - bottom}px`;
+    row.style.marginLeft = `${at(line.x)}px`;
+    row.style.width = `${at(line.width)}px`;
+    row.style.height = `${isFollowed ? height + gap : height}px`;
+    row.style.fontSize = row.style.lineHeight = `${height}px`;
+    if (line.turn) row.style.transform = `rotate(${line.turn}deg)`;
+    bottom = at(line.y) + (isFollowed ? height + gap : height);
+    layer.append(row);
+  }
+  layer.style.visibility = "hidden";
+  sheet.append(layer);
+  fit(layer, found.lines);
+  layer.style.visibility = "";
+  scale(sheet);
+}
+
+/** Spaces the letters and words of each line so that they are where the picture shows them, whatever the font. */
+function fit(layer, lines) {
+  const spans = [...layer.children].map((row) => [...row.children]);
+  const lengths = spans.map((row) => row.map(lengthOf));
+  const probe = h("div", {}, h("span", {}, "\u00a0"));
+  probe.style.fontSize = "100px";
+  layer.append(probe);
+  const space = lengthOf(probe.firstChild) / 100;
+  probe.remove();
+  for (const [index, line] of lines.entries()) {
+    const blankWidth = space * LAID_OUT * line.height;
+    for (const [nth, word] of line.words.entries()) {
+      const span = spans[index][nth];
+      const hasGap = nth < line.words.length - 1;
+      const own = lengths[index][nth] - (hasGap ? blankWidth : 0);
+      const between = (LAID_OUT * word.width - own) / Math.max(1, [...word.text].length);
+      span.style.letterSpacing = `${between}px`;
+      if (hasGap) span.style.wordSpacing = `${LAID_OUT * word.gap - blankWidth - between}px`;
+    }
+  }
+}
+
+const lengthOf = (span) => span.getBoundingClientRect().width;
+
+function scale(sheet) {
+  const layer = sheet.querySelector(".page-text");
+  if (layer) layer.style.transform = `scale(${sheet.clientWidth / layer.offsetWidth})`;
+}
+
+/** The bar below the pages, and the function that shows which one is in sight. */
+function toolsOf(sheets, holder, sizes) {
+  const number = h("input", { type: "number", min: 1, max: sheets.length, value: 1, "aria-label": `Page, of ${sheets.length}` });
+  const turnTo = (wanted) => sheets[Math.min(Math.max(wanted, 1), sheets.length) - 1]?.scrollIntoView({ block: "start", inline: "nearest" });
+  number.addEventListener("change", () => turnTo(Number(number.value) || 1));
+  const step = (by, word, sign) => h("button", { type: "button", class: "quiet", "aria-label": word, onclick: () => turnTo(Number(number.value) + by) }, sign);
+  const zooms = ZOOMS.map(([value, word]) => h("button", { type: "button", "data-zoom": value, onclick: () => enlarge(value) }, word));
+  const enlarge = (value) => {
+    const page = sheets[Number(number.value) - 1];
+    const before = page.getBoundingClientRect();
+    zoom = value;
+    holder.style.width = value ? `${Math.max(...sizes.map((size) => size.width)) * PIXELS_A_POINT * Number(value)}px` : "";
+    holder.style.maxWidth = value ? "none" : "";
+    for (const each of zooms) each.setAttribute("aria-pressed", String(each.dataset.zoom === value));
+    if (!page.isConnected) return;
+    const after = page.getBoundingClientRect();
+    const middle = innerHeight / 2;
+    const moved = after.top - middle + ((middle - before.top) * after.height) / before.height;
+    const body = holder.parentElement;
+    for (const scroller of [body, document.scrollingElement]) scroller.scrollTop += moved; // one of them scrolls
+    body.scrollLeft = (body.scrollWidth - body.clientWidth) / 2;
+  };
+  enlarge(zoom);
+  const tools = h(
+    "div",
+    { class: "page-tools", role: "toolbar", "aria-label": "Pages" },
+    step(-1, "Previous page", "‹"),
+    number,
+    h("span", { "aria-hidden": "true" }, `/ ${sheets.length}`),
+    step(1, "Next page", "›"),
+    h("div", { class: "segments", role: "group", "aria-label": "Size" }, zooms),
+  );
+  const toPage = (current) => {
+    if (document.activeElement !== number) number.value = current;
+  };
+  return { tools, toPage };
 }

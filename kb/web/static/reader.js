@@ -1,9 +1,10 @@
 // The document beside the hits: a note as it reads or by its lines, a source by its lines; the cited place marked.
 
 import { get } from "./api.js";
-import { byId, h } from "./dom.js";
+import { byId, fill, h } from "./dom.js";
 import { placeWord } from "./hits.js";
 import { picture, recording } from "./media.js";
+import { notDrawn, pages } from "./pages.js";
 import { address, words } from "./state.js";
 import { showNear } from "./vault.js";
 
@@ -27,9 +28,8 @@ export async function show(state, go) {
     const found = same ? shown.view : await get("document", "/api/document", asked);
     if (found === null) return;
     shown = { asked: asked.toString(), view: found };
-    const parts = await body(found, state);
-    if (shown.view !== found) return; // another place was asked for meanwhile
-    reader.replaceChildren(head(found, state, go), parts);
+    const parts = body(found, state);
+    fill(reader, head(found, state, go), parts, parts.firstChild?.tools);
     reader.hidden = false;
     reader.setAttribute("aria-label", found.document.title);
     scrollToPlace(reader);
@@ -89,10 +89,10 @@ function head(view, state, go) {
   );
 }
 
-async function body(view, state) {
+function body(view, state) {
   const place = view.citation;
   const kind = view.document.media_type.split("/")[0];
-  if (kind === "pdf") return h("div", { class: "doc-body wide" }, await pdfPages(view));
+  if (kind === "pdf") return h("div", { class: "doc-body paged", role: "region", "aria-label": "Pages", tabindex: "0" }, pdfPages(view));
   if (kind === "image") return h("div", { class: "doc-body wide" }, picture(view));
   if (kind === "audio") return h("div", { class: "doc-body" }, recording(view));
   const range = place ? [place.line_start ?? place.start, place.line_end ?? place.end] : null;
@@ -135,13 +135,9 @@ function definition(each, isHere, state) {
   return h("a", { class: "to-document", href: address({ ...state, at: place.uri, passage: "" }), "data-at": place.uri, "aria-current": isHere ? "location" : null, title: each.signature }, h("span", { class: "what" }, each.kind), each.name);
 }
 
-async function pdfPages(view) {
-  const { pages } = await import("./pages.js"); // pdf.js is 1.6 MB: with the first PDF alone
-  try {
-    return await pages(view.document.doc_path, view.citation?.kind === "page" ? view.citation : null);
-  } catch (error) {
-    return h("div", { class: "failure", role: "alert" }, h("p", {}, `This PDF cannot be drawn: ${error.message}`), h("blockquote", { class: "read-there" }, view.place_text ?? ""));
-  }
+function pdfPages(view) {
+  if (view.pages) return pages(view);
+  return notDrawn(view, { message: "kb has no text of this PDF's pages.", hint: "kb ingest reads it again" });
 }
 
 function note(view, range) {
