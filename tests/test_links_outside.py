@@ -9,9 +9,9 @@ import pytest
 from conftest import Ran, Vault, kb_in, make_vault
 
 from kb.domain.documents import SourceFile
-from kb.domain.results.ingest import LINKS_NAMED, LinksOutside
+from kb.domain.results.ingest import LINKS_NAMED, LinksOutside, OutsideLink
 from kb.domain.text import WorkspacePath
-from kb.scan.walk import OutsideLink, ScanEvent, walk
+from kb.scan.walk import ScanEvent, walk
 
 
 @pytest.fixture

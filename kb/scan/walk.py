@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from kb.domain.documents import SourceFile
 from kb.domain.kinds import KINDS, Kinds, extension_of
+from kb.domain.results.ingest import OutsideLink
 from kb.domain.text import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
 from kb.scan.read import file_error, name_error, not_regular, shown, stat_error, twins_among
@@ -29,14 +30,6 @@ class SkippedFile(NamedTuple):
 
     workspace_path: WorkspacePath
     reason: str
-
-
-class OutsideLink(NamedTuple):
-    """A link to `target`, a real path outside the workspace, which is indexed if `followed`."""
-
-    workspace_path: WorkspacePath
-    target: str
-    followed: bool
 
 
 class FailedFile(NamedTuple):

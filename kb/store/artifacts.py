@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from kb.domain.derived import DERIVED_NAMES, Derived, DerivedName
+from kb.domain.results.inspection import Artifact
 from kb.errors import NO_ROOM, StoreReadOnly, no_room
 from kb.private import make_private_folder, replace_file
-
-
-class ArtifactFile(NamedTuple):
-    """One derived result on disk."""
-
-    name: DerivedName
-    path: Path
-    byte_len: int
 
 
 def write_artifacts(artifact_dir: Path, doc_id: str, derived: Sequence[Derived]) -> None:
@@ -38,13 +30,13 @@ def write_artifacts(artifact_dir: Path, doc_id: str, derived: Sequence[Derived])
         ) from error
 
 
-def list_artifacts(artifact_dir: Path, doc_id: str) -> list[ArtifactFile]:
-    """The derived results of a document."""
+def list_artifacts(artifact_dir: Path, doc_id: str, engines: Mapping[DerivedName, str]) -> list[Artifact]:
+    """The derived results of a document; `engines` are the labels of what made them."""
     found = []
     for name in DERIVED_NAMES:
         path = artifact_dir / doc_id / f"{name}.json"
         with suppress(OSError):
-            found.append(ArtifactFile(name, path, path.stat().st_size))
+            found.append(Artifact(name, engines.get(name), path, path.stat().st_size))
     return found
 
 

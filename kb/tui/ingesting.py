@@ -18,7 +18,7 @@ from kb.domain.run_handle import RunEvent, RunHandle
 from kb.domain.text import counted
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.inspect.listing import LastRun, last_run, problems_of
+from kb.operations.inspect.listing import last_run, problems_of
 from kb.operations.opening.base import Base
 from kb.tui.rows import clean_line
 from kb.tui.screens import AskingScreen
@@ -112,12 +112,12 @@ class IngestScreen(AskingScreen):
             of = f"{self._done:,} of {self._total:,}  " if self._total else ""
             self._step.update(f"{of}{clean_line(self._doing)}")
 
-    def _show_last(self, run: LastRun | None) -> None:
+    def _show_last(self, run: LastIngest | None) -> None:
         if run is None:
             self._said.update("nothing was read yet · Enter reads your files")
             return
-        self._said.update(_summary(run.counts) + " · Enter reads what is new or changed · Esc back")
-        self._text.update(_problems(run.problems))
+        self._said.update(_summary(run) + " · Enter reads what is new or changed · Esc back")
+        self._text.update(_problems(problems_of(run)))
 
     def _show_report(self, report: IngestReport) -> None:
         self._bar.display = False

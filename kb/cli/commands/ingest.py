@@ -202,7 +202,7 @@ def _warnings(report: IngestReport) -> Iterator[tuple[str, str]]:
 
 def _links(links: LinksOutside) -> str:
     """`2 links lead out of the workspace: a → /b, c → /d (followed; …)`."""
-    named = [f"{plain_line(path)} → {plain_line(target)}" for path, target in links.named[:_SHOWN_LINKS]]
+    named = [f"{plain_line(path)} → {plain_line(target)}" for path, target, _ in links.named[:_SHOWN_LINKS]]
     if links.count > len(named):
         named.append(f"{links.count - len(named)} more")
     what = "1 link leads" if links.count == 1 else f"{links.count} links lead"

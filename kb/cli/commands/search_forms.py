@@ -21,7 +21,7 @@ from kb.cli.output.streams import as_utf8
 from kb.cli.output.terminal import plain_line
 from kb.config import Config
 from kb.domain.results.fetched import FetchRequest, FetchTarget
-from kb.domain.results.searching import BulkSearchItem, SearchPage, SearchTrace
+from kb.domain.results.searching import BulkSearchItem, SearchTrace
 from kb.domain.search import Passage, SearchDefaults, SearchMode, SearchQuery, SearchResponse, SearchResult
 from kb.errors import KbError, UsageError
 from kb.operations.answers.last_shown import shown_files, shown_hits
@@ -53,11 +53,6 @@ class Wanted(NamedTuple):
         return self.max_tokens is not None or self.cursor is not None
 
 
-class _Found(NamedTuple):
-    result: SearchResult
-    page: SearchPage | None
-
-
 def search_in_form(call: Call, query: SearchQuery, wanted: Wanted) -> int:
     """Searches and prints; returns the exit code of `kb search`."""
     if wanted.is_paged and (wanted.per_file or wanted.min_score is not None):
@@ -66,21 +61,20 @@ def search_in_form(call: Call, query: SearchQuery, wanted: Wanted) -> int:
     if wanted.snippet_chars is not None:
         config = config.with_search(snippet_chars=wanted.snippet_chars)
 
-    def find(base: Base) -> _Found:
+    def find(base: Base) -> SearchResponse:
         if not wanted.is_paged:
-            return _Found(_narrowed(base, query, wanted), None)
+            return SearchResponse(_narrowed(base, query, wanted))
         cursor = None if wanted.cursor == START else wanted.cursor
         page = search_page(base, query, cursor=cursor, max_tokens=wanted.max_tokens)
-        return _Found(page.result, page)
+        return SearchResponse(page.result, page)
 
-    trace: SearchTrace | None = None
     if wanted.trace:
-        found, trace = traced(config, find, lambda found: found.result)
+        found = traced(config, find)
     else:
         with open_base(config) as session, session.reading() as base:
             found = find(base)
     call.remember((shown_files if wanted.form == "paths" else shown_hits)(found.result))
-    _print(config, found, wanted, trace)
+    _print(config, found, wanted)
     return 0 if found.result.hits else 1
 
 
@@ -102,9 +96,9 @@ def _narrowed(base: Base, query: SearchQuery, wanted: Wanted) -> SearchResult:
         k = min(_MOST_LOOKED_AT, 4 * k)
 
 
-def _print(config: Config, found: _Found, wanted: Wanted, trace: SearchTrace | None) -> None:
+def _print(config: Config, found: SearchResponse, wanted: Wanted) -> None:
     if wanted.form == "json":
-        print_json(SearchResponse(found.result, found.page, trace))
+        print_json(found)
         return
     if wanted.form == "text":
         show_hits(found.result, explain=wanted.explain)
@@ -112,8 +106,8 @@ def _print(config: Config, found: _Found, wanted: Wanted, trace: SearchTrace | N
         form = _FORMS.get(wanted.form)
         as_utf8(sys.stdout).write(form(found.result) if form else _vim(config, found.result))
         sys.stdout.flush()
-    if trace is not None:
-        _show_trace(trace)
+    if found.trace is not None:
+        _show_trace(found.trace)
     if found.page is not None and found.page.next_cursor is not None:
         counted = f"{found.page.tokens} tokens ({found.page.token_counter})"
         echo_folded(f"{counted}; more: the same question with", style=QUIET, err=True)

@@ -54,10 +54,9 @@ def status_command(call: Call, as_json: bool) -> None:
     run = last_run(call.session)
     last = "none has ended yet" if status.last_ingest_at is None else local_time(status.last_ingest_at)
     if run is not None:
-        counts = run.counts
-        did = {"new": counts.new_count, "updated": counts.updated_count, "moved": counts.moved_count}
-        did |= {"removed": counts.removed_count, "not read": counts.error_count}
-        last += f" ({_most_first(did) or 'nothing new'}{', stopped' if counts.aborted else ''})"
+        did = {"new": run.new_count, "updated": run.updated_count, "moved": run.moved_count}
+        did |= {"removed": run.removed_count, "not read": run.error_count}
+        last += f" ({_most_first(did) or 'nothing new'}{', stopped' if run.aborted else ''})"
     kinds = "; ".join(filter(None, map(_most_first, (status.kinds, status.languages))))
     held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
     rows = (

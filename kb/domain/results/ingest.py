@@ -101,11 +101,14 @@ class StageTimes:
         return {stage: ns // 1_000_000 for stage, ns in self.ns.items()}
 
 
+@on_wire(fields="doc_path target")
 class OutsideLink(NamedTuple):
     """A link that leads out of the workspace, and the real path it leads to."""
 
+    # `followed`: its target is among the results of the walk.
     doc_path: str
     target: str
+    followed: bool
 
 
 @dataclass(slots=True)
@@ -116,12 +119,12 @@ class LinksOutside:
     followed: bool = True
     named: list[OutsideLink] = field(default_factory=list)
 
-    def add(self, path: str, target: str, followed: bool) -> None:
-        """Count one; all links of a run are followed, or none is."""
+    def add(self, link: OutsideLink) -> None:
+        """Counts one; all links of a run are followed, or none is."""
         self.count += 1
-        self.followed = followed
+        self.followed = link.followed
         if len(self.named) < LINKS_NAMED:
-            self.named.append(OutsideLink(path, target))
+            self.named.append(link)
 
 
 class IngestScope(NamedTuple):

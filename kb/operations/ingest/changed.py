@@ -27,7 +27,6 @@ from kb.errors import FileError
 from kb.extract.registry import extractor_of
 from kb.operations.ingest.read import (
     ChangedFile,
-    LeftOut,
     ReadBatch,
     Reading,
     ReadingRules,
@@ -36,6 +35,7 @@ from kb.operations.ingest.read import (
 )
 from kb.operations.ingest.run import IngestRun
 from kb.scan.assets import store_asset
+from kb.scan.walk import SkippedFile
 from kb.store import queries
 from kb.store.artifacts import write_artifacts
 from kb.store.connection import transaction
@@ -229,14 +229,14 @@ def _store_together(run: IngestRun, batch: ReadBatch) -> list[tuple[SourceFile, 
         run.vanished |= moved
         raise
     for (file, item), (_, reading) in zip(done, batch, strict=False):
-        if isinstance(reading, LeftOut):
+        if isinstance(reading, SkippedFile):
             report.skip(reading.reason, file.workspace_path)
         elif isinstance(reading, ReadDocument):
             report.counts.chunks_indexed += len(reading.chunks)
             run.uncut.update(each.note for each in reading.document.warnings if each.kind == "grammar_missing")
         if item:
             report.add(item)
-        elif not isinstance(reading, LeftOut):
+        elif not isinstance(reading, SkippedFile):
             report.counts.add("unchanged")
     return done
 
@@ -271,7 +271,7 @@ def _store(run: IngestRun, file: SourceFile, reading: Reading, prepared: Mapping
         return _store_document(run, reading, prepared)
     if isinstance(reading, FileError):
         return IngestItem("error", path, error=reading, byte_len=file.byte_len)
-    if isinstance(reading, LeftOut):
+    if isinstance(reading, SkippedFile):
         if queries.select_document_at(run.db, workspace_path=path) is None:
             return None
         if writes:

@@ -19,7 +19,7 @@ from kb.domain.documents import SourceFile
 from kb.domain.ids import id_from
 from kb.domain.ingest_events import Finished, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
-from kb.domain.results.ingest import IngestItem, IngestReport, item_json
+from kb.domain.results.ingest import IngestItem, IngestReport, OutsideLink, item_json
 from kb.domain.run_handle import RunHandle
 from kb.errors import (
     KbError,
@@ -42,7 +42,7 @@ from kb.operations.opening.own_files import close_to_others
 from kb.operations.opening.writing import in_memory, writing
 from kb.scan.assets import has_size, restore_asset, unreferenced_assets
 from kb.scan.git import read_repository, top_of
-from kb.scan.walk import FailedFile, OutsideLink, SkippedFile, walk
+from kb.scan.walk import FailedFile, SkippedFile, walk
 from kb.store import queries
 from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
@@ -184,7 +184,7 @@ def _scan(run: IngestRun) -> deque[SourceFile]:
             elif isinstance(event, SkippedFile):
                 report.skip(event.reason, event.workspace_path)
             elif isinstance(event, OutsideLink):
-                report.links_outside.add(event.workspace_path, event.target, event.followed)
+                report.links_outside.add(event)
             elif isinstance(event, FailedFile):
                 run.unknown_below.append(event.workspace_path)
                 report.add(IngestItem("error", event.workspace_path, error=event.error))

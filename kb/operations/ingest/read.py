@@ -31,17 +31,11 @@ from kb.language.names import inner_words, name_timestamp, name_words, parts_of,
 from kb.language.words import written_pairs, written_words
 from kb.operations.opening.clock import from_ns
 from kb.scan.read import FileBytes, read_bytes
+from kb.scan.walk import SkippedFile
 from kb.store import queries
 from kb.store.documents import NO_WORDS, CodeWords, IndexedWords, KoreanUnits, ReadDocument
 
-
-class LeftOut(NamedTuple):
-    """A source file that is generated or from elsewhere, and the rule that says so."""
-
-    reason: str
-
-
-Reading: TypeAlias = ReadDocument | SourceFile | LeftOut | FileError
+Reading: TypeAlias = ReadDocument | SourceFile | SkippedFile | FileError
 """The result of reading a changed file: a document, where its bytes are new; the file as it is now, where they are
 known; the rule that leaves it out; or a failure."""
 
@@ -82,7 +76,7 @@ def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) 
         return error
 
 
-def read_content(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> FileBytes | SourceFile | LeftOut:
+def read_content(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> FileBytes | SourceFile | SkippedFile:
     """A file's bytes, unless they are known or left out. Raises: FileError."""
     file, stored = changed.file, changed.stored
     limit, max_bytes = "indexing.max_file_mb", rules.max_file_bytes
@@ -91,7 +85,7 @@ def read_content(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) 
     with stages.measure("read"):
         content = read_bytes(file.source_path, max_bytes=max_bytes, limit=limit)
     if changed.family == "code" and (reason := reason_left_out(content.data, file.workspace_path)):
-        return LeftOut(reason)
+        return SkippedFile(file.workspace_path, reason)
     if stored is not None and changed.is_current and stored.asset_id == asset_id(content.blake3):
         return _as_read(file, content)
     return content

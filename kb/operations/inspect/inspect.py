@@ -12,7 +12,6 @@ from kb.domain.derived import read_labels
 from kb.domain.filters import SearchFilters
 from kb.domain.ids import ID_CHARS
 from kb.domain.results.inspection import (
-    Artifact,
     ChunkInspection,
     CorpusStats,
     DocumentInspection,
@@ -73,10 +72,7 @@ def inspect_document(session: Base, typed: str) -> DocumentInspection:
             document,
             queries.select_blocks(base.db, doc_id=doc_id),
             queries.select_chunks(base.db, doc_id=doc_id),
-            [
-                Artifact(file.name, labels.get(file.name), file.path, file.byte_len)
-                for file in list_artifacts(session.config.artifact_dir, doc_id)
-            ],
+            list_artifacts(session.config.artifact_dir, doc_id, labels),
             queries.select_document_embeddings(base.db, doc_id=doc_id),
         )
 

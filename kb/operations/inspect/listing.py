@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import kb
 from kb.domain.citations import shown_name
@@ -173,26 +173,19 @@ def complete_symbol(session: Base, typed: str, limit: int) -> list[str]:
         return list(dict.fromkeys(shown_name(row.qualified_name, row.path) for row in rows))[:limit]
 
 
-class LastRun(NamedTuple):
-    """The counts of an ingest, and the files that it could not read completely."""
-
-    counts: LastIngest
-    problems: tuple[FileProblem, ...]
-
-
-def last_run(session: Base) -> LastRun | None:
+def last_run(session: Base) -> LastIngest | None:
     """The last ingest; None before the first."""
     with session.reading() as base:
-        found = queries.select_last_ingest(base.db)
-    return None if found is None else LastRun(found, _problems(json.loads(found.items_json or "[]")))
+        return queries.select_last_ingest(base.db)
 
 
-def problems_of(report: IngestReport) -> tuple[FileProblem, ...]:
+def problems_of(run: LastIngest | IngestReport) -> tuple[FileProblem, ...]:
     """The files of a run that have an error or a warning; errors first."""
-    return _problems(item_json(item) for item in report.items if item.error or item.warnings)
-
-
-def _problems(items: Iterable[Mapping[str, Any]]) -> tuple[FileProblem, ...]:
+    items: Iterable[Mapping[str, Any]]
+    if isinstance(run, LastIngest):
+        items = json.loads(run.items_json or "[]")
+    else:
+        items = (item_json(item) for item in run.items if item.error or item.warnings)
     found: list[FileProblem] = []
     for item in items:
         if error := item.get("error"):

@@ -6,15 +6,12 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import closing
-from typing import TypeVar
 
 from kb.config import Config
 from kb.domain.results.searching import SearchTrace, Stage, StatementRuns
-from kb.domain.search import SearchResult
+from kb.domain.search import SearchResponse
 from kb.operations.opening.base import Base
 from kb.store.trace import profiled_statements
-
-T = TypeVar("T")
 
 # By the beginning of a statement's file; the first that fits.
 _STAGES = (
@@ -24,17 +21,15 @@ _STAGES = (
 )
 
 
-def traced(
-    config: Config, search: Callable[[Base], T], result_of: Callable[[T], SearchResult]
-) -> tuple[T, SearchTrace]:
-    """The result of `search` over a newly opened knowledge base, and the trace of both."""
+def traced(config: Config, search: Callable[[Base], SearchResponse]) -> SearchResponse:
+    """What `search` finds in a newly opened knowledge base, with the trace of both."""
     began = time.perf_counter()
     with profiled_statements() as statements, closing(Base(config)) as closed, closed.reading() as base:
         opened = time.perf_counter()
         found = search(base)
         total_ms = 1000 * (time.perf_counter() - began)
         encoded, encode_s = base.models.encoding_spent()
-    result = result_of(found)
+    result = found.result
     spent: dict[str, dict[str, tuple[int, float]]] = defaultdict(dict)
     for name, ms in statements:
         runs, before = spent[_stage_of(name)].get(name, (0, 0.0))
@@ -53,7 +48,7 @@ def traced(
             stages.append(Stage(name, sum(ms for _, _, ms in rows), count, unit, rows))
     rest = total_ms - sum(stage.ms for stage in stages)
     stages.append(Stage("python", max(rest, 0.0), len(result.hits), "hits"))
-    return found, SearchTrace(tuple(stages), total_ms)
+    return found._replace(trace=SearchTrace(tuple(stages), total_ms))
 
 
 def _stage_of(name: str) -> str:
