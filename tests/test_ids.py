@@ -147,7 +147,6 @@ class Chain:
     model: str = "e5"
     model_version: str = "v1"
     dimensions: int = 384
-    index_kind: str = "hnsw"
 
     def links(self) -> dict[str, str]:
         asset = ids.asset_id(content_hash(self.content))
@@ -155,8 +154,7 @@ class Chain:
         block = ids.block_id(doc, "heading", ["A"], self.ordinal, {"kind": "line", "start": 1, "end": 1})
         chunk = ids.chunk_id(doc, self.chunker_version, [block], self.policy_hash)
         embedding = ids.embedding_id(chunk, self.model, self.model_version, self.dimensions)
-        index = ids.index_id("chunks", "e5", 384, "v1", self.index_kind, "h1")
-        return {"asset": asset, "doc": doc, "block": block, "chunk": chunk, "embedding": embedding, "index": index}
+        return {"asset": asset, "doc": doc, "block": block, "chunk": chunk, "embedding": embedding}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +169,6 @@ class Chain:
         ({"model": "bge"}, "embedding"),
         ({"model_version": "v2"}, "embedding"),
         ({"dimensions": 1024}, "embedding"),
-        ({"index_kind": "flat"}, "index"),
         ({}, ""),
         ({"path": "./notes//a.md"}, ""),
     ],

@@ -16,7 +16,7 @@ import kb.domain.kinds
 import kb.scan.rules
 import kb.scan.walk
 from kb.domain.documents import SourceFile
-from kb.domain.kinds import MARKDOWN
+from kb.domain.kinds import MediaType
 from kb.scan.walk import SkippedFile, walk
 
 KB_DATA = os.environ.get("KB_DATA")
@@ -94,7 +94,7 @@ CASES = [
 @pytest.fixture
 def every_file_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of any name are scanned, and only ignore files decide, as in git."""
-    monkeypatch.setattr(kb.domain.kinds.Kinds, "media_type_of", lambda table, name: MARKDOWN)
+    monkeypatch.setattr(kb.domain.kinds.Kinds, "media_type_of", lambda table, name: MediaType("markdown"))
     monkeypatch.setattr(kb.scan.rules, "BUILTIN_PATTERNS", (".git/",))
 
 

@@ -106,15 +106,7 @@ class ImageRef:
     alt: str
 
 
-@dataclass(frozen=True, slots=True)
-class AudioRef:
-    """A whole recording: how long it is, and the language it was heard in."""
-
-    duration_ms: int
-    language: str
-
-
-Payload: TypeAlias = Heading | Text | List | Code | Table | ImageRef | AudioRef
+Payload: TypeAlias = Heading | Text | List | Code | Table | ImageRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ DocumentId = NewType("DocumentId", str)
 BlockId = NewType("BlockId", str)
 ChunkId = NewType("ChunkId", str)
 EmbeddingId = NewType("EmbeddingId", str)
-IndexId = NewType("IndexId", str)
 
 ID_CHARS = 32
 
@@ -102,15 +101,6 @@ def embedding_id(chunk: ChunkId, model_id: str, model_version: str, dimensions: 
     """The id of one chunk's vector under one model."""
     model: dict[str, Json] = {"model_id": model_id, "model_version": model_version, "dimensions": dimensions}
     return EmbeddingId(_id("embedding", chunk_id=chunk, **model))
-
-
-def index_id(
-    collection: str, embedding_model: str, dimensions: int, index_version: str, index_kind: str, index_params_hash: str
-) -> IndexId:
-    """The id of one vector index."""
-    model: dict[str, Json] = {"embedding_model": embedding_model, "dimensions": dimensions}
-    index = {"index_version": index_version, "index_kind": index_kind, "index_params_hash": index_params_hash}
-    return IndexId(_id("index", collection=collection, **model, **index))
 
 
 def _id(kind: str, **made_of: Json) -> str:

@@ -22,7 +22,6 @@ PLUGIN_EXTRACTOR, PLUGIN_VERSION = "plugin", "plugin-v1"
 
 CitationKind = Literal["line", "page", "region", "time", "code"]
 
-MARKDOWN = MediaType("markdown")
 PDF = MediaType("pdf")
 PNG = MediaType("image/png")
 
