@@ -130,7 +130,6 @@ def test_ids_are_what_they_were() -> None:
         "block": "58da21ab5aa76df71cd882e07efbb752",
         "chunk": "91897c8e15cba9bf64e3c7d5822c8f2b",
         "embedding": "487c8afd4625829a8b33beb67b87ee81",
-        "index": "5347335bf72159e824960c6d3e264b7f",
     }
 
 

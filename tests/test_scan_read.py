@@ -25,8 +25,8 @@ from kb.errors import (
     StoreError,
     StoreReadOnly,
 )
-from kb.scan.assets import AssetStorage, asset_path, store_asset, unreferenced_assets
 from kb.scan.read import read_bytes
+from kb.store.files import AssetStorage, asset_path, store_asset, unreferenced_assets
 
 LONG_AGO_NS = 1_600_000_000_123_456_789
 

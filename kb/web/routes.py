@@ -29,8 +29,7 @@ from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.evaluate.golden_sets import suite_file
-from kb.operations.evaluate.impact import impact_now
-from kb.operations.evaluate.runs import compare_runs, list_runs
+from kb.operations.evaluate.runs import compare_runs, impact_now, list_runs
 from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, outline
 from kb.operations.inspect.listing import count_facets, near_documents, vault_map
 from kb.operations.inspect.pictures import PdfPages

@@ -27,12 +27,13 @@ from kb.operations.evaluate.golden_sets import (
     require_search_settings,
     suite_file,
 )
-from kb.operations.evaluate.impact import impact, impact_now
 from kb.operations.evaluate.runs import (
     TOLERANCE,
     RunRequest,
     compare_runs,
     forget_runs,
+    impact,
+    impact_now,
     list_runs,
     run_suite,
     write_report,

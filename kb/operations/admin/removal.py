@@ -31,12 +31,11 @@ from kb.operations.opening.own_files import own_files, own_folders
 from kb.operations.opening.typed_path import path_below
 from kb.operations.opening.writing import writing
 from kb.private import require_writable
-from kb.scan.assets import unreferenced_assets
 from kb.store import queries
-from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.caches import DerivedCache, VectorCache
 from kb.store.connection import Connection, scrub, sqlite_errors, transaction, writer_lock
 from kb.store.documents import remove_document
+from kb.store.files import remove_artifacts_of_others, unreferenced_assets
 from kb.store.lance_table import table_sizes
 from kb.store.mirror import drop_mirror, has_mirror, has_vectors
 
@@ -196,8 +195,7 @@ def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None
     assets = list(queries.select_asset_ids(db))
     for path in unreferenced_assets(config.asset_dir, {row.asset_id for row in assets}):
         path.unlink(missing_ok=True)
-    if config.artifact_dir.exists():
-        remove_artifacts_of_others(config.artifact_dir, {row.doc_id for row in queries.select_document_ids(db)})
+    remove_artifacts_of_others(config.artifact_dir, {row.doc_id for row in queries.select_document_ids(db)})
     if config.vector_cache.exists():
         with closing(VectorCache(config.vector_cache, "", config.cache_bytes)) as cache:
             cache.keep_only(text_of(chunk) for chunks in every_chunk(db, _ROWS) for chunk in chunks)
@@ -286,8 +284,7 @@ def _remove_index(db: Connection, config: Config, handle: RunHandle) -> None:
         done = min(start + _DOCUMENTS_A_TRANSACTION, len(paths))
         handle.tell(StepProgress("removing documents", done, len(paths), "documents"))
     shutil.rmtree(config.asset_dir, ignore_errors=True)
-    if config.artifact_dir.exists():
-        remove_artifacts_of_others(config.artifact_dir, set())
+    remove_artifacts_of_others(config.artifact_dir, set())
 
 
 def _remove_answers(db: Connection, config: Config, handle: RunHandle) -> None:

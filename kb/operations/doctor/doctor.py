@@ -24,7 +24,6 @@ from kb.operations.opening.base import index_version, maker_of
 from kb.operations.opening.own_files import open_to_others, private_places
 from kb.private import is_read_only
 from kb.retrieve.index import Index
-from kb.scan.assets import has_size
 from kb.store import queries
 from kb.store.connection import (
     Connection,
@@ -35,6 +34,7 @@ from kb.store.connection import (
     sqlite_errors,
     sqlite_version,
 )
+from kb.store.files import has_size
 from kb.store.migrate import damaged_objects, defined_fts_version, foreign_triggers, made_objects, repeatable_hash
 
 _REBUILD = "move the file away and run kb ingest, which rebuilds it from your files; keep it: answers are in it alone"

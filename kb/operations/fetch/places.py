@@ -38,8 +38,8 @@ from kb.extract.cited_text import cited_text
 from kb.extract.decode import decode
 from kb.language.names import dotted
 from kb.store import queries
-from kb.store.artifacts import read_artifact
 from kb.store.connection import Connection
+from kb.store.files import read_artifact
 
 # Fewer digits than this are no id: a word such as `face` would be one.
 LEAST_ID_CHARS = 8

@@ -33,13 +33,12 @@ from kb.operations.ingest.read import (
     analyse_korean,
     read_changed,
 )
-from kb.operations.ingest.run import IngestRun
-from kb.scan.assets import store_asset
+from kb.operations.ingest.requests import IngestRun
 from kb.scan.walk import SkippedFile
 from kb.store import queries
-from kb.store.artifacts import write_artifacts
 from kb.store.connection import transaction
 from kb.store.documents import Prepared, ReadDocument, chunks_together, put_document, remove_document
+from kb.store.files import store_asset, write_artifacts
 
 if TYPE_CHECKING:
     from kb.workers.pool import Done, Lost, Tell, Told, WorkerPool

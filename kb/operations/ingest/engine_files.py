@@ -32,7 +32,7 @@ from kb.errors import (
 from kb.extract.registry import Step, extractor_of
 from kb.extract.steps import StepProgress, StepsDone, Work, derive_steps
 from kb.operations.ingest.read import ChangedFile, ReadBatch, Reading, read_content, read_document, with_words
-from kb.operations.ingest.run import IngestRun
+from kb.operations.ingest.requests import IngestRun
 from kb.scan.read import FileBytes
 from kb.store.caches import DerivedCache
 from kb.workers.pool import Done, Limits, Lost, WorkerPool

@@ -35,18 +35,16 @@ from kb.extract.registry import extractor_of
 from kb.language.korean import release_analyser
 from kb.operations.ingest.changed import index_changed
 from kb.operations.ingest.engines import Engines
-from kb.operations.ingest.requests import IngestRequest
-from kb.operations.ingest.run import IngestRun
+from kb.operations.ingest.requests import IngestRequest, IngestRun
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.own_files import close_to_others
 from kb.operations.opening.writing import in_memory, writing
-from kb.scan.assets import has_size, restore_asset, unreferenced_assets
 from kb.scan.git import read_repository, top_of
 from kb.scan.walk import FailedFile, SkippedFile, walk
 from kb.store import queries
-from kb.store.artifacts import remove_artifacts_of_others
 from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import remove_document
+from kb.store.files import has_size, remove_artifacts_of_others, restore_asset, unreferenced_assets
 
 # A run that changed more files records only those with an error or warning: the documents themselves show the others.
 ITEMS_KEPT = 1_000

@@ -29,8 +29,8 @@ from kb.operations.opening.typed_path import path_below
 from kb.retrieve.filters import eligible_documents
 from kb.retrieve.notes import filter_notes
 from kb.store import queries
-from kb.store.artifacts import list_artifacts
 from kb.store.connection import Connection
+from kb.store.files import list_artifacts
 
 Row = TypeVar("Row")
 

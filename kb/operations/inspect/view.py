@@ -18,7 +18,7 @@ from kb.extract.decode import decode
 from kb.operations.fetch.places import indexed_content, require_document
 from kb.operations.opening.base import Base
 from kb.store import queries
-from kb.store.artifacts import read_artifact
+from kb.store.files import read_artifact
 
 _HINT = "kb list docs shows what is indexed; kb ingest reads what is new"
 
