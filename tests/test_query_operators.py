@@ -28,7 +28,7 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
-from kb.retrieve.operators import with_operators
+from kb.retrieve.filters import with_operators
 
 __all__ = ["models"]
 

@@ -11,8 +11,7 @@ import click
 
 from kb.cli.call import Call
 from kb.cli.output.printing import echo_folded, json_line
-from kb.cli.output.streams import as_utf8
-from kb.cli.output.terminal import plain_line
+from kb.cli.output.terminal import as_utf8, plain_line
 from kb.config import Config
 from kb.errors import NO_ROOM, FileError, KbError, StoreReadOnly, UsageError, no_room
 from kb.store.trace import trace_statements

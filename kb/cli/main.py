@@ -11,9 +11,8 @@ from typing import NoReturn
 import click
 
 from kb import __version__
-from kb.cli.call import Call, CommandGroup, prepared
-from kb.cli.options import help_option, option, version_option
-from kb.cli.output.streams import open_missing_streams, reader_went_away, replace_what_cannot_be_shown, was_printing
+from kb.cli.call import Call, CommandGroup, help_option, option, prepared, version_option
+from kb.cli.output.terminal import open_missing_streams, reader_went_away, replace_what_cannot_be_shown, was_printing
 from kb.errors import FileError
 from kb.private import kept_private
 from kb.private import read_only as read_only_mode

@@ -7,8 +7,7 @@ import json
 import click
 
 from kb.answer.wording import outcome_words
-from kb.cli.call import Call, CommandGroup, json_option, pass_call
-from kb.cli.options import WholeNumber
+from kb.cli.call import Call, CommandGroup, WholeNumber, json_option, pass_call
 from kb.cli.output.answer import judges_line, show_answer
 from kb.cli.output.printing import (
     BAD,

@@ -7,11 +7,21 @@ from collections.abc import Callable
 
 import click
 
-from kb.cli.call import Call, json_option, pass_call
-from kb.cli.options import Number, QuestionCommand, WholeNumber, filter_options, help_option, mode_option, option
+from kb.cli.call import (
+    Call,
+    Number,
+    QuestionCommand,
+    WholeNumber,
+    filter_options,
+    help_option,
+    json_option,
+    mode_option,
+    option,
+    pass_call,
+)
 from kb.cli.output.answer import show_answer, show_short, show_tokens
 from kb.cli.output.printing import print_json
-from kb.cli.output.streams import question_of
+from kb.cli.output.terminal import question_of
 from kb.domain.answers import AskEvent
 from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle

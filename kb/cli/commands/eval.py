@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from kb.cli.call import Call, CommandGroup, json_option, pass_call
-from kb.cli.options import Number, WholeNumber
+from kb.cli.call import Call, CommandGroup, Number, WholeNumber, json_option, pass_call
 from kb.cli.output.evaluation import show_calibration, show_comparison, show_impact, show_run, show_runs
 from kb.cli.output.printing import echo_result, echo_rows, print_json
 from kb.cli.output.progress import interruptible, show_progress

@@ -8,8 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from kb.cli.call import Call, CommandGroup, json_option, pass_call
-from kb.cli.options import WholeNumber, filter_options
+from kb.cli.call import Call, CommandGroup, WholeNumber, filter_options, json_option, pass_call
 from kb.cli.output.printing import echo_fields, echo_folded, echo_rows, local_time, print_json
 from kb.cli.output.terminal import plain, plain_line
 from kb.domain.citations import cite, shown_name

@@ -7,8 +7,7 @@ import shlex
 
 import click
 
-from kb.cli.call import Call, json_option, pass_call
-from kb.cli.options import WholeNumber
+from kb.cli.call import Call, WholeNumber, json_option, pass_call
 from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_result, styled
 from kb.cli.output.terminal import plain, plain_line
 from kb.domain.citations import cited_lines

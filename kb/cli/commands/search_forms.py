@@ -17,8 +17,7 @@ import click
 from kb.cli.call import Call
 from kb.cli.output.hits import show_hits
 from kb.cli.output.printing import QUIET, echo_folded, print_json
-from kb.cli.output.streams import as_utf8
-from kb.cli.output.terminal import plain_line
+from kb.cli.output.terminal import as_utf8, plain_line
 from kb.config import Config
 from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.results.searching import BulkSearchItem, SearchTrace

@@ -16,8 +16,7 @@ from typing import Any
 
 import click
 
-from kb.cli.call import Call, CommandGroup, pass_call
-from kb.cli.options import WholeNumber
+from kb.cli.call import Call, CommandGroup, WholeNumber, pass_call
 from kb.cli.output.printing import confirmed, echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.errors import UsageError

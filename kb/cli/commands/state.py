@@ -22,8 +22,7 @@ from kb.cli.output.printing import (
     styled,
 )
 from kb.cli.output.progress import interruptible, show_stage
-from kb.cli.output.streams import as_utf8
-from kb.cli.output.terminal import plain_line
+from kb.cli.output.terminal import as_utf8, plain_line
 from kb.domain.checks import Diagnosis, State
 from kb.domain.text import counted
 from kb.errors import UsageError

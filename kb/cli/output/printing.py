@@ -10,8 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import click
 
-from kb.cli.output.streams import as_utf8
-from kb.cli.output.terminal import columns, fold, link, plain, use_color, width_cells, with_code
+from kb.cli.output.terminal import as_utf8, columns, fold, link, plain, use_color, width_cells, with_code
 
 Style: TypeAlias = dict[str, Any]
 Row = TypeVar("Row")

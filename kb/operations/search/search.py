@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.config.lexicon import synonyms
+from kb.config.reading import synonyms
 from kb.domain.filters import SearchFilters
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult, Term, Widening
 from kb.domain.text import stored_text
 from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.dates import may_name_days
 from kb.operations.opening.base import Base
-from kb.retrieve.filters import documents_asked_for, passing
+from kb.retrieve.filters import documents_asked_for, passing, with_operators
 from kb.retrieve.look_up import held_first, look_up
-from kb.retrieve.operators import with_operators
 from kb.retrieve.search import (
     hybrid_params,
     hybrid_ranking,
