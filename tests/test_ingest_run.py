@@ -20,7 +20,7 @@ from ingest_fixtures import Workspace, counted
 
 from kb.domain.documents import SourceFile
 from kb.domain.ingest_events import AssetFinished, AssetStarted, Finished, IngestEvent, ScanCompleted, ScanStarted
-from kb.domain.kinds import MARKDOWN
+from kb.domain.kinds import MediaType
 from kb.domain.results.ingest import IngestReport
 from kb.domain.text import WorkspacePath
 from kb.errors import FileVanished
@@ -299,7 +299,7 @@ def test_a_canceled_run_ends_its_processes(many: Workspace, processes: list[Spaw
 
 def test_what_is_read_ahead_is_bounded_by_number_and_size() -> None:
     def batches(count: int, byte_len: int) -> list[changed._Ahead]:
-        file = SourceFile(WorkspacePath("a.md"), "/a.md", MARKDOWN, byte_len, 0)
+        file = SourceFile(WorkspacePath("a.md"), "/a.md", MediaType("markdown"), byte_len, 0)
         return [changed._Ahead([ChangedFile(file, None, False)]) for _ in range(count)]
 
     assert changed._may_go_ahead([])

@@ -108,5 +108,5 @@ def test_a_workspace_without_such_links_says_nothing(tmp_path: Path) -> None:
 def test_only_the_first_are_named() -> None:
     links = LinksOutside()
     for number in range(LINKS_NAMED + 5):
-        links.add(f"{number}.md", "/x", followed=True)
+        links.add(OutsideLink(f"{number}.md", "/x", followed=True))
     assert (links.count, len(links.named)) == (LINKS_NAMED + 5, LINKS_NAMED)
