@@ -7,7 +7,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any
-from zlib import crc32
+from zlib import compress, crc32
 
 import pytest
 from conftest import NOTES, Kb, Vault, indexed_vault, kb_in
@@ -283,7 +283,7 @@ def test_a_cursor_is_stale_after_a_change_of_the_corpus(fresh_vault: Vault) -> N
 
 
 def forged(**state: Any) -> str:
-    body = json.dumps({"k": "fetch", "r": len(NOTES), **state}).encode()
+    body = compress(json.dumps({"k": "fetch", "r": len(NOTES), **state}).encode(), wbits=-15)
     return base64.urlsafe_b64encode(crc32(body).to_bytes(4) + body).decode().rstrip("=")
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 from agents import INITIALIZE, T, Talk, call, command, environment, here, text_of
-from conftest import Kb, Vault, cpu_limited, kb_in, write_notes
+from conftest import Kb, Vault, cpu_limited, indexed_vault, kb_in, write_notes
 from jsonschema import Draft202012Validator
 
+from kb.chunk.tokens import estimate_tokens
 from kb.wire.schemas import validate, wire_class
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -205,6 +206,36 @@ def test_a_search_keeps_to_its_budget_and_goes_on(vault: Vault) -> None:
     assert 1 <= len(small["hits"]) < len(large["hits"])
     assert small["tokens"] <= 200
     assert small["next_cursor"] is not None
+
+
+@pytest.mark.parametrize("budget", [400, 700, 1500])
+def test_a_budget_counts_all_that_the_agent_reads_and_pages_leave_nothing_out(budget: int, tmp_path: Path) -> None:
+    long = "".join(f"\n## Part {part}\n\n" + "A gateway and a 수달 retry. " * 12 + "\n" for part in range(12))
+    names = [f"{'deep/' * 12}note {number}.md" for number in range(3)]
+    made = indexed_vault(tmp_path, {name: f"# Title {name}\n{long}" for name in names})
+    asked = (("search", {"query": "gateway retry", "limit": 5}), ("fetch", {"citations": [*names, "nowhere.md"]}))
+
+    async def talk(client: Client) -> list[list[str]]:
+        pages: list[list[str]] = []
+        for tool, arguments in asked:
+            pages.append([])
+            going_on = arguments
+            while True:
+                text = text_of(await client.call_tool(tool, {**going_on, "max_tokens": budget}))
+                pages[-1].append(text)
+                cursor = re.search(r"next_cursor=(\S+)", text)
+                if cursor is None or len(pages[-1]) == 200:
+                    break
+                going_on = {"cursor": cursor[1]} | (arguments if tool == "search" else {})
+        return pages
+
+    found, read = here(made, talk, structured=False)
+    assert max(map(estimate_tokens, found + read)) <= budget
+    hits = [re.findall(r"^\d+\. (\S+)", text, re.MULTILINE) for text in found]
+    assert sum(map(len, hits)) == len({each for page in hits for each in page}) == 3 * 12
+    lines = [line for text in read for line in re.findall(r"^\d+\t(.+)", text, re.MULTILINE)]
+    assert sum(line.startswith("## Part") for line in lines) == 3 * 12
+    assert sum("nowhere.md: not_found" in text for text in read) == 1
 
 
 def test_a_cursor_of_another_question_is_refused(vault: Vault) -> None:

@@ -16,7 +16,7 @@ from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.run_handle import RunHandle
 from kb.errors import KbError, NotFound
 from kb.mcp.calls import Context, ToolCalls, client_name
-from kb.mcp.text import as_name, error_text, fetch_text, visible_line, with_plain_names
+from kb.mcp.text import Fence, as_name, error_text, fetch_text, visible_line
 from kb.operations.fetch.fetch import fetch
 from kb.operations.inspect.listing import complete_path, complete_symbol, list_things
 
@@ -122,10 +122,11 @@ class Resources:
         if not uri.startswith(SCHEME) or kind not in TEMPLATES:
             known = ", ".join(each.address for each in TEMPLATES.values())
             self._refuse(client, uri, NotFound("no resource has such an address", f"there are {known}"))
-        fetched = fetch(self._calls.session, FetchRequest((FetchTarget(uri),), max_tokens=MOST_TOKENS))
+        shown_as = partial(fetch_text, fence=Fence())
+        fetched = fetch(self._calls.session, FetchRequest((FetchTarget(uri),), max_tokens=MOST_TOKENS), shown_as)
         if not fetched.places:
             self._refuse(client, uri, fetched.failures[0].error)
-        text = fetch_text(fetched._replace(places=with_plain_names(fetched.places)))
+        text = shown_as(fetched)
         self._calls.record(client, "resource", uri, [each.citation.to_uri() for each in fetched.places], text)
         return text
 

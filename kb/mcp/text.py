@@ -110,15 +110,14 @@ class Fence:
         return f"<<{self._mark}\n{visible(text)}\n{self._mark}>>"
 
 
-def search_text(page: SearchPage) -> str:
+def search_text(page: SearchPage, fence: Fence) -> str:
     """A page of hits."""
-    fence = Fence()
     note = fence.around(f"note: {visible_line(page.result.note)}") if page.result.note else None
     if not page.hits:
         more = "no more passages" if page.first > 1 else "no passage found; try other words, or fewer filters"
         return more if note is None else f"{more}. {fence.said}\n{note}"
-    parts = [f"{len(page.hits)} passages, {page.result.query.mode}. {fence.said}"]
-    for number, hit in enumerate(page.hits, page.first):
+    parts = [f"{len(page.hits)} passage{'s' * (len(page.hits) > 1)}, {page.result.query.mode}. {fence.said}"]
+    for number, hit in enumerate(with_plain_names(page.hits), page.first):
         parts.append(_hit_text(number, hit, page.dates.get(hit.doc_id, ""), fence))
     parts += [note] if note else []
     parts += [f"more: next_cursor={page.next_cursor}"] if page.next_cursor else []
@@ -133,11 +132,10 @@ def _hit_text(number: int, hit: Passage, date: str, fence: Fence) -> str:
     return fence.around("\n".join((head, " › ".join(over), hit.snippet.strip())))
 
 
-def fetch_text(fetched: Fetched, shown: Pictures = NO_PICTURES) -> str:
+def fetch_text(fetched: Fetched, fence: Fence, shown: Pictures = NO_PICTURES) -> str:
     """Texts with line numbers, and the places that could not be fetched."""
-    fence = Fence()
     parts = [fence.said] if fetched.places else []
-    parts += [_place_text(place, fence) for place in fetched.places]
+    parts += [_place_text(place, fence) for place in with_plain_names(fetched.places)]
     parts += [f"not fetched: {visible_line(each.target)}: {error_text(each.error)}" for each in fetched.failures]
     parts += [f"picture: {visible_line(each.place)} ({each.media_type})" for each in shown.given]
     parts += [f"no picture: {visible_line(each)}" for each in shown.failures]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from kb.domain.filters import named_filters
@@ -12,6 +13,7 @@ from kb.domain.results.inspection import ListedKind
 from kb.domain.run_handle import RunHandle
 from kb.errors import UsageError
 from kb.mcp.text import (
+    Fence,
     answer_text,
     as_name,
     fetch_text,
@@ -64,10 +66,12 @@ def _search(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     filters = named_filters(given)
     query = session.defaults.query(given["query"], given.get("mode"), given.get("limit", DEFAULT_HITS), filters)
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
-    page = search_page(session, query, cursor=given.get("cursor"), max_tokens=budget)
+    shown_as = partial(search_text, fence=Fence())
+    page = search_page(session, query, cursor=given.get("cursor"), max_tokens=budget, shown_as=shown_as)
     places = tuple(hit.citation.to_uri() for hit in page.hits)
+    text = shown_as(page)
     page = page._replace(hits=with_plain_names(page.hits))
-    return Result(search_text(page), FoundPassages(page), places)
+    return Result(text, FoundPassages(page), places)
 
 
 def _fetch(session: Base, given: Any, _: RunHandle, __: str) -> Result:
@@ -77,10 +81,12 @@ def _fetch(session: Base, given: Any, _: RunHandle, __: str) -> Result:
         from kb.operations.inspect.pictures import pictures  # which starts a process that draws
 
         shown = pictures(session, request.targets)
-    fetched = fetch(session, request)
+    given_pictures = with_plain_names(shown.given)
+    shown_as = partial(fetch_text, fence=Fence(), shown=shown._replace(given=given_pictures))
+    fetched = fetch(session, request, shown_as)
     places = (*(each.citation.to_uri() for each in fetched.places), *(f"picture {each.place}" for each in shown.given))
-    fetched, given_pictures = fetched._replace(places=with_plain_names(fetched.places)), with_plain_names(shown.given)
-    text = fetch_text(fetched, shown._replace(given=given_pictures))
+    text = shown_as(fetched)
+    fetched = fetched._replace(places=with_plain_names(fetched.places))
     return Result(text, FetchedTexts(fetched, given_pictures), places, given_pictures)
 
 

@@ -6,7 +6,7 @@ targets ─▶ places (documents and citations) ─▶ text as it was indexed �
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from kb.domain.citations import Citation, LineCitation
@@ -29,6 +29,8 @@ MOST_TARGETS = 50
 MOST_CONTEXT_LINES = 500
 LEAST_TOKENS = 50
 
+# Tokens of text that a reply has, however small its budget.
+_LEAST_OF_LINE = 30
 # Tokens of a shown line's number, rule and line end.
 _LINE_TOKENS = 3
 
@@ -41,21 +43,20 @@ class _Start(NamedTuple):
     char: int = 0
 
 
-def fetch(session: Base, request: FetchRequest) -> Fetched:
+def fetch(session: Base, request: FetchRequest, shown_as: Callable[[Fetched], str] | None = None) -> Fetched:
     """The text at each place; a place that cannot be fetched is a failure among the results.
 
+    The budget counts the words of the texts; with `shown_as` all that is made of the result.
     Raises: UsageError for an invalid request, InvalidCursor, StaleCursor; NotIndexed and its kin.
     """
     with session.reading() as base, base.snapshot():
         revision = corpus_revision(base.db)
         request, start = _resumed(request, revision)
         _check(request)
-        work = _Fetching(base, request, start)
+        work = _Fetching(base, request, start, revision, shown_as)
         for target in request.targets:
             work.take(target)
-        cursor = None if work.rest is None else write_cursor("fetch", revision, _state(request, work.rest))
-        places, failures, counter = tuple(work.places), tuple(work.failures), work.counter
-        return Fetched(places, failures, work.tokens, counter.name, cursor, revision)
+        return work.fetched(work.rest, *work.places)
 
 
 def _check(request: FetchRequest) -> None:
@@ -72,17 +73,41 @@ def _check(request: FetchRequest) -> None:
 class _Fetching:
     """The state of one request: fetches places in order, until the budget is used up."""
 
-    def __init__(self, base: Base, request: FetchRequest, start: _Start) -> None:
+    def __init__(
+        self,
+        base: Base,
+        request: FetchRequest,
+        start: _Start,
+        revision: int,
+        shown_as: Callable[[Fetched], str] | None,
+    ) -> None:
         self.places: list[FetchedPlace] = []
         self.failures: list[FetchFailure] = []
-        self.tokens = 0
         self.rest: _Start | None = None
-        self.counter: TokenCounter = token_counter(base.config, base.models)
+        self._counter: TokenCounter = token_counter(base.config, base.models)
         self._base = base
         self._request = request
         self._start = start
+        self._revision = revision
+        self._shown_as = shown_as
         self._texts = Texts(base.config)
         self._number = 0
+        self._tokens = 0
+
+    def fetched(self, rest: _Start | None, *places: FetchedPlace) -> Fetched:
+        """The result with these places, and a cursor for the rest."""
+        cursor = None if rest is None else write_cursor("fetch", self._revision, _state(self._request, rest))
+        return Fetched(places, tuple(self.failures), self._tokens, self._counter.name, cursor, self._revision)
+
+    def _left(self, *places: FetchedPlace) -> int | None:
+        """The tokens that the budget has left, beside those of what is around the texts of these and earlier places."""
+        if self._request.max_tokens is None:
+            return None
+        frame = 0
+        if self._shown_as is not None:
+            bare = (each._replace(text="") for each in (*self.places, *places))
+            frame = self._counter.count(self._shown_as(self.fetched(_Start(MOST_TARGETS, 9999, 999), *bare)))
+        return max(0, self._request.max_tokens - frame - self._tokens)
 
     def take(self, target: FetchTarget) -> None:
         """Fetches the places of one target, within the budget."""
@@ -101,16 +126,12 @@ class _Fetching:
         number, self._number = self._number, self._number + 1
         if self.rest is not None or number < self._start.place:
             return
-        if self._left() == 0:
+        if (self.places or self.failures) and self._left() == 0:
             self.rest = _Start(number)
         elif isinstance(found, KbError):
             self.failures.append(FetchFailure(target.shown, found))
         else:
             self._fetch(target, found, self._start if number == self._start.place else _Start(number))
-
-    def _left(self) -> int | None:
-        budget = self._request.max_tokens
-        return None if budget is None else max(0, budget - self.tokens)
 
     def _fetch(self, target: FetchTarget, place: Place, begun: _Start) -> None:
         try:
@@ -120,17 +141,17 @@ class _Fetching:
             return
         if begun.line >= len(text.lines):
             raise InvalidCursor("this is no cursor of fetch", "fetch again without a cursor")
-        taken, tokens, stopped = _within(text.lines, begun, self._left(), self.counter, first=not self.places)
-        self.tokens += tokens
-        if stopped is not None:
-            self.rest = stopped
-            if not taken:
-                return
-        self.places.append(self._shown(target, place, text, begun, taken, is_cut=stopped is not None))
+        shown = self._shown(target, place, text, begun)
+        left = self._left(shown._replace(is_cut=True))
+        taken, tokens, stopped = _within(text.lines, begun, left, self._counter, first=not self.places)
+        self._tokens += tokens
+        self.rest = stopped
+        if taken or stopped is None:
+            hashed = content_hash(taken.encode("utf-8", "surrogatepass"))
+            self.places.append(shown._replace(text=taken, hash=hashed, is_cut=stopped is not None))
 
-    def _shown(
-        self, target: FetchTarget, place: Place, text: PlaceText, begun: _Start, taken: str, *, is_cut: bool
-    ) -> FetchedPlace:
+    def _shown(self, target: FetchTarget, place: Place, text: PlaceText, begun: _Start) -> FetchedPlace:
+        """The place, without its text."""
         document = place.document
         rows = queries.select_passages_of(self._base.db, doc_id=document.doc_id)
         lines, _ = self._texts.lines_of(document)
@@ -148,15 +169,15 @@ class _Fetching:
             media_type=document.media_type,
             lang=document.lang,
             updated_at=document.updated_at,
-            text=taken,
+            text="",
             first_line=None if text.first_line is None else text.first_line + begun.line,
             total_lines=text.total_lines,
-            hash=content_hash(taken.encode("utf-8", "surrogatepass")),
+            hash=content_hash(b""),
             document_hash=document.checksum,
             is_current=self._texts.is_current(document),
             before=before,
             after=after,
-            is_cut=is_cut,
+            is_cut=False,
         )
 
 
@@ -167,6 +188,8 @@ def _within(
 
     The `first` text of a reply has at least a piece of a line, however long that line is.
     """
+    if first and left is not None:
+        left = max(left, _LEAST_OF_LINE)
     taken: list[str] = []
     tokens = 0
     char = begun.char
@@ -176,7 +199,7 @@ def _within(
         if left is not None and tokens + cost > left:
             if taken or not first:
                 return "\n".join(taken), tokens, _Start(begun.place, at, char)
-            kept = _longest(line, max(left - _LINE_TOKENS, 1), counter)
+            kept = _longest(line, left - _LINE_TOKENS, counter)
             rest = _Start(begun.place, at, char + kept)
             return line[:kept], counter.count(line[:kept]) + _LINE_TOKENS, rest
         taken.append(line)
@@ -249,7 +272,10 @@ def _headings(row: queries.PassagePlace) -> tuple[str, ...]:
 
 
 def _state(request: FetchRequest, rest: _Start) -> dict[str, Any]:
-    return {"t": [list(target) for target in request.targets], "c": request.context_lines, "at": list(rest)}
+    targets = [
+        list(each)[: 1 + max(at for at, part in enumerate(each) if part is not None)] for each in request.targets
+    ]
+    return {"t": targets, "c": request.context_lines, "at": list(rest)}
 
 
 def _resumed(request: FetchRequest, revision: int) -> tuple[FetchRequest, _Start]:

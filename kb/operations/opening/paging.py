@@ -12,7 +12,8 @@ import binascii
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-from zlib import crc32
+from zlib import compress, crc32, decompressobj
+from zlib import error as DeflateError
 
 from kb.config import Config
 from kb.errors import InvalidCursor, KbError, StaleCursor
@@ -21,6 +22,8 @@ from kb.store import queries
 from kb.store.connection import Connection
 
 MOST_CHARS = 20_000
+_MOST_BYTES = 500_000  # inflated; 50 paths of 4,096 characters are less
+_RAW = -15  # deflate without header and checksum
 ESTIMATE = "estimate"
 
 
@@ -31,8 +34,9 @@ def corpus_revision(db: Connection) -> int:
 
 
 def write_cursor(kind: str, revision: int, state: Mapping[str, Any]) -> str:
-    """The cursor of one kind of list at a corpus revision."""
-    body = json.dumps({"k": kind, "r": revision, **state}, ensure_ascii=False, separators=(",", ":")).encode()
+    """The cursor of one kind of list at a corpus revision, deflated: an agent pays for each character."""
+    state = {"k": kind, "r": revision, **state}
+    body = compress(json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode(), wbits=_RAW)
     return base64.urlsafe_b64encode(crc32(body).to_bytes(4) + body).decode().rstrip("=")
 
 
@@ -61,8 +65,8 @@ def _state(cursor: str) -> dict[str, Any] | None:
         data = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         if crc32(data[4:]).to_bytes(4) != data[:4]:
             return None
-        state = json.loads(data[4:])
-    except (ValueError, binascii.Error, RecursionError):
+        state = json.loads(decompressobj(wbits=_RAW).decompress(data[4:], _MOST_BYTES))
+    except (ValueError, binascii.Error, DeflateError, RecursionError):
         return None
     return state if isinstance(state, dict) else None
 

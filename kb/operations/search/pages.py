@@ -7,6 +7,7 @@ twice and none is skipped, even where a deeper search changes the order.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 from zlib import crc32
 
@@ -21,16 +22,24 @@ from kb.store import queries
 # Beyond so many passages, other words find more than another page.
 MOST_SHOWN = 300
 
-_ID_CHARS = 10
+_ID_CHARS = 8
+# A snippet is not cut shorter.
+_LEAST_CHARS = 40
 # Tokens of the number, score and line ends of a hit.
 _HIT_TOKENS = 24
 
 
 def search_page(
-    base: Base, query: SearchQuery, *, cursor: str | None = None, max_tokens: int | None = None
+    base: Base,
+    query: SearchQuery,
+    *,
+    cursor: str | None = None,
+    max_tokens: int | None = None,
+    shown_as: Callable[[SearchPage], str] | None = None,
 ) -> SearchPage:
     """The next `query.k` hits, or as many of them as `max_tokens` holds, at least one.
 
+    The budget counts the words of the hits; with `shown_as` all that is made of the page.
     Raises: InvalidCursor, also for a cursor of another question; StaleCursor; and what a search raises.
     """
     with base.snapshot() as base:
@@ -40,14 +49,27 @@ def search_page(
         new = [hit for hit in result.hits if hit.chunk_id[:_ID_CHARS] not in shown]
         counter = token_counter(base.config, base.models)
         hits, tokens = _within(new[: query.k], max_tokens, counter)
-        told = [*shown, *(hit.chunk_id[:_ID_CHARS] for hit in hits)]
-        next_cursor = None
-        if len(hits) < len(new) and len(told) < MOST_SHOWN:
-            next_cursor = write_cursor("search", revision, {"q": _mark(query), "s": told})
         ids = json.dumps(sorted({hit.doc_id for hit in hits}))
         dates = {row.doc_id: row.updated_at for row in queries.select_dates(base.db, doc_ids_json=ids)}
-        result = result._replace(query=result.query._replace(k=query.k), hits=hits)
-        return SearchPage(result, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision)
+        result = result._replace(query=result.query._replace(k=query.k))
+
+        def page_of(hits: tuple[Passage, ...], tokens: int) -> SearchPage:
+            told = [*shown, *(hit.chunk_id[:_ID_CHARS] for hit in hits)]
+            goes_on = len(hits) < len(new) and len(told) < MOST_SHOWN
+            state = {"q": _mark(query), "s": "".join(told)}
+            next_cursor = write_cursor("search", revision, state) if goes_on else None
+            found = result._replace(hits=hits)
+            return SearchPage(found, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision)
+
+        page = page_of(hits, tokens)
+        while shown_as and max_tokens is not None and hits and counter.count(shown_as(page)) > max_tokens:
+            *others, last = hits
+            if not others and len(last.snippet) < _LEAST_CHARS:
+                break
+            cut = last._replace(snippet=last.snippet[: len(last.snippet) * 3 // 4].rstrip() + "…")
+            hits = tuple(others) or (cut,)
+            page = page_of(hits, _within(list(hits), None, counter)[1])
+        return page
 
 
 def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) -> tuple[tuple[Passage, ...], int]:
@@ -71,11 +93,11 @@ def _mark(query: SearchQuery) -> int:
 
 
 def _shown(query: SearchQuery, state: dict[str, Any]) -> list[str]:
-    shown = state.get("s")
-    if not isinstance(shown, list) or not all(isinstance(each, str) for each in shown) or len(shown) >= MOST_SHOWN:
+    told = state.get("s")
+    if not isinstance(told, str) or len(told) >= MOST_SHOWN * _ID_CHARS:
         raise InvalidCursor("this is no cursor of search", "search again without a cursor")
     if state.get("q") != _mark(query):
         raise InvalidCursor(
             "this cursor is of another question", "hand it back with the same query, mode and filters, or leave it out"
         )
-    return shown
+    return [told[at : at + _ID_CHARS] for at in range(0, len(told), _ID_CHARS)]
