@@ -28,8 +28,8 @@ from kb.operations.ingest.requests import extraction_plan
 from kb.operations.inspect.view import document_at, view_document
 from kb.operations.opening.base import Base
 from kb.private import is_read_only
-from kb.store.artifacts import read_artifact
 from kb.store.caches import DerivedCache
+from kb.store.files import read_artifact
 from kb.workers.pool import Limits, Lost, WorkerPool
 
 _PICTURE = Step("thumbnail", "kb.extract.pdf.thumbnail")
