@@ -208,6 +208,38 @@ def test_a_search_keeps_to_its_budget_and_goes_on(vault: Vault) -> None:
     assert small["next_cursor"] is not None
 
 
+def test_several_questions_of_one_search_are_fused_and_paged(vault: Vault) -> None:
+    words = ["gateway retries", "청킹 규칙", "센서 교체"]
+    alone = [
+        [hit["citation"] for hit in call(vault, "search", query=each, limit=20).structured_content["hits"]]
+        for each in words
+    ]
+    asked = {"query": words[0], "also": words[1:], "limit": 3}
+
+    async def talk(client: Client) -> list[Any]:
+        pages = [await client.call_tool("search", asked)]
+        while cursor := pages[-1].structured_content["next_cursor"]:
+            pages.append(await client.call_tool("search", {**asked, "cursor": cursor}))
+        return [*pages, await client.call_tool("search", {**asked, "also": words[1:2], "cursor": cursor_of(pages[0])})]
+
+    *pages, refused = here(vault, talk)
+    hits = [hit for page in pages for hit in page.structured_content["hits"]]
+    share: dict[str, float] = {}
+    for found in alone:
+        for rank, each in enumerate(found, 1):
+            share[each] = share.get(each, 0) + 1 / (60 + rank)
+    assert [hit["score"] for hit in hits] == [round(share[hit["citation"]], 3) for hit in hits]
+    assert sorted(hit["citation"] for hit in hits) == sorted(share)
+    assert {found[0] for found in alone} == {hit["citation"] for hit in hits[:3]}
+    assert re.search(r"^1\. \S+ \(\S+, query [123](, [123])*\)$", text_of(pages[0]), re.MULTILINE)
+    assert text_of(refused).startswith("invalid_cursor: this cursor is of another question")
+    assert "also: list should have at most 9 items" in text_of(call(vault, "search", query="a", also=["b"] * 10))
+
+
+def cursor_of(result: Any) -> str:
+    return str(result.structured_content["next_cursor"])
+
+
 @pytest.mark.parametrize("budget", [400, 700, 1500])
 def test_a_budget_counts_all_that_the_agent_reads_and_pages_leave_nothing_out(budget: int, tmp_path: Path) -> None:
     long = "".join(f"\n## Part {part}\n\n" + "A gateway and a 수달 retry. " * 12 + "\n" for part in range(12))

@@ -67,7 +67,8 @@ def _search(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     query = session.defaults.query(given["query"], given.get("mode"), given.get("limit", DEFAULT_HITS), filters)
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
     shown_as = partial(search_text, fence=Fence())
-    page = search_page(session, query, cursor=given.get("cursor"), max_tokens=budget, shown_as=shown_as)
+    options = {"cursor": given.get("cursor"), "also": given.get("also", ())}
+    page = search_page(session, query, **options, max_tokens=budget, shown_as=shown_as)
     places = tuple(hit.citation.to_uri() for hit in page.hits)
     text = shown_as(page)
     page = page._replace(hits=with_plain_names(page.hits))
@@ -161,9 +162,9 @@ READING_TOOLS = (
         "Gives numbered passages, best first: citation, date, score, title and section, and the matching lines. A "
         "snippet is an excerpt: fetch its citation before quoting it or relying on a detail. Name the citations you "
         "used in your answer.\n"
-        "Nothing useful? Ask with other words, or with mode lexical for an exact name or error message. Narrow by "
-        "path, tags, dated, media or lang, and code by symbol or code_lang. For more of the same, hand next_cursor "
-        "back.",
+        "Several questions, or one in several wordings? Give the others as also. Nothing useful? Ask with other words, "
+        "or with mode lexical for an exact name or error message. Narrow by path, tags, dated, media or lang, and code "
+        "by symbol or code_lang. For more of the same, hand next_cursor back.",
         "search_arguments.v1",
         "found_passages.v1",
         _search,

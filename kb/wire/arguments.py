@@ -69,8 +69,13 @@ SearchArgumentsV1 = _typed_dict(
                 str,
                 MinLen(1),
                 MaxLen(MOST_QUERY_CHARS),
-                Field(description="a question or keywords, Korean or English; one topic per search works best"),
+                Field(description="a question or keywords, Korean or English; one topic per query works best"),
             ]
+        ],
+        "also": Annotated[
+            list[Annotated[str, MinLen(1), MaxLen(MOST_QUERY_CHARS)]],
+            MaxLen(9),
+            Field(description="up to 9 more queries (other words, other questions), searched at once, ranks fused"),
         ],
         "mode": Annotated[
             _Mode, Field(description="hybrid (default): words and meaning; lexical: exact words; vector: meaning")

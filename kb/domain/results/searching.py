@@ -14,7 +14,8 @@ from kb.errors import KbError
 class SearchPage(NamedTuple):
     """`hits` of `result`, those of earlier pages left out; the first is number `first`, from 1.
 
-    `dates` are of the documents, by id. `tokens` are those of what is shown of the hits, as `token_counter` counts.
+    `dates` are of the documents, by id. `found_by`: which of several questions found a passage, by its id, from 1.
+    `tokens` are those of what is shown of the hits, as `token_counter` counts.
     """
 
     result: SearchResult
@@ -25,6 +26,7 @@ class SearchPage(NamedTuple):
     token_counter: str
     next_cursor: str | None
     corpus_revision: int
+    found_by: Mapping[str, tuple[int, ...]] = {}
 
 
 @on_wire("bulk_search_item.v1")

@@ -7,12 +7,12 @@ twice and none is skipped, even where a deeper search changes the order.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
 from kb.domain.results.searching import SearchPage
-from kb.domain.search import Passage, SearchQuery
+from kb.domain.search import Passage, SearchQuery, SearchResult
 from kb.errors import InvalidCursor
 from kb.operations.opening.base import Base
 from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cursor, token_counter, write_cursor
@@ -33,19 +33,23 @@ def search_page(
     base: Base,
     query: SearchQuery,
     *,
+    also: Sequence[str] = (),
     cursor: str | None = None,
     max_tokens: int | None = None,
     shown_as: Callable[[SearchPage], str] | None = None,
 ) -> SearchPage:
     """The next `query.k` hits, or as many of them as `max_tokens` holds, at least one.
 
+    `also` are more questions, with the same filters: their hits are fused with those of the first.
     The budget counts the words of the hits; with `shown_as` all that is made of the page.
     Raises: InvalidCursor, also for a cursor of another question; StaleCursor; and what a search raises.
     """
     with base.snapshot() as base:
         revision = corpus_revision(base.db)
-        shown = [] if cursor is None else _shown(query, read_cursor("search", revision, cursor))
-        result = search(base, query._replace(k=len(shown) + query.k + 1))
+        mark = _mark(query, also)
+        shown = [] if cursor is None else _shown(mark, read_cursor("search", revision, cursor))
+        wanted = query._replace(k=len(shown) + query.k + 1)
+        result, found_by = _fused(base, wanted, also) if also else (search(base, wanted), {})
         new = [hit for hit in result.hits if hit.chunk_id[:_ID_CHARS] not in shown]
         counter = token_counter(base.config, base.models)
         hits, tokens = _within(new[: query.k], max_tokens, counter)
@@ -56,10 +60,10 @@ def search_page(
         def page_of(hits: tuple[Passage, ...], tokens: int) -> SearchPage:
             told = [*shown, *(hit.chunk_id[:_ID_CHARS] for hit in hits)]
             goes_on = len(hits) < len(new) and len(told) < MOST_SHOWN
-            state = {"q": _mark(query), "s": "".join(told)}
+            state = {"q": mark, "s": "".join(told)}
             next_cursor = write_cursor("search", revision, state) if goes_on else None
             found = result._replace(hits=hits)
-            return SearchPage(found, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision)
+            return SearchPage(found, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision, found_by)
 
         page = page_of(hits, tokens)
         while shown_as and max_tokens is not None and hits and counter.count(shown_as(page)) > max_tokens:
@@ -87,16 +91,40 @@ def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) 
     return tuple(kept), tokens
 
 
-def _mark(query: SearchQuery) -> int:
-    """A checksum of a question with its filters; the number of hits may change."""
-    return crc32(json.dumps([query.text, query.mode, list(query.filters)], ensure_ascii=False).encode())
+def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchResult, Mapping[str, tuple[int, ...]]]:
+    """The hits of several questions by reciprocal rank fusion (Cormack et al. 2009), and which questions found each.
+
+    A passage has the snippet for the question that ranks it best. Questions count from 1.
+    """
+    results = [search(base, query._replace(text=text)) for text in (query.text, *also)]
+    rrf_k = base.config.search.rrf_k
+    ranked = [(rank, number, hit) for number, each in enumerate(results, 1) for rank, hit in enumerate(each.hits, 1)]
+    scores: dict[str, float] = {}
+    found_by: dict[str, tuple[int, ...]] = {}
+    best: dict[str, Passage] = {}
+    for rank, number, hit in sorted(ranked, key=lambda each: each[:2]):
+        scores[hit.chunk_id] = scores.get(hit.chunk_id, 0.0) + 1 / (rrf_k + rank)
+        found_by[hit.chunk_id] = (*found_by.get(hit.chunk_id, ()), number)
+        best.setdefault(hit.chunk_id, hit)
+    order = sorted(best, key=lambda chunk: -scores[chunk])  # at one score, the earlier rank and question first
+    hits = tuple(
+        best[chunk]._replace(rank=rank, score=scores[chunk], score_kind="rrf") for rank, chunk in enumerate(order, 1)
+    )
+    notes = dict.fromkeys(each.note for each in results if each.note)
+    return results[0]._replace(hits=hits, note="; ".join(notes) or None), found_by
 
 
-def _shown(query: SearchQuery, state: dict[str, Any]) -> list[str]:
+def _mark(query: SearchQuery, also: Sequence[str]) -> int:
+    """A checksum of questions with their filters; the number of hits may change."""
+    asked = [query.text, *also, query.mode, list(query.filters)]
+    return crc32(json.dumps(asked, ensure_ascii=False).encode())
+
+
+def _shown(mark: int, state: dict[str, Any]) -> list[str]:
     told = state.get("s")
     if not isinstance(told, str) or len(told) >= MOST_SHOWN * _ID_CHARS:
         raise InvalidCursor("this is no cursor of search", "search again without a cursor")
-    if state.get("q") != _mark(query):
+    if state.get("q") != mark:
         raise InvalidCursor(
             "this cursor is of another question", "hand it back with the same query, mode and filters, or leave it out"
         )
