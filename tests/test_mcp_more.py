@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from agents import here, text_of
 from conftest import NOTES, Vault, kb_in, write_notes
-from vaults import indexed_vault
+from fake_embedder import FakeModels, fake_models
+from vaults import EMBEDDING, indexed_vault
 
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import StoreReadOnly
@@ -26,6 +27,8 @@ from mcp.shared.exceptions import MCPError
 
 from kb.mcp.server import tools_for
 from kb.mcp.tools import READING_TOOLS, Result, ToolSpec
+
+__all__ = ["fake_models"]
 
 
 @pytest.mark.parametrize(
@@ -173,6 +176,29 @@ def test_a_canceled_call_stops(vault: Vault) -> None:
 
     slow_tool: ToolSpec = READING_TOOLS[4]._replace(name="slow", run=slow)
     assert here(vault, talk, (*READING_TOOLS, slow_tool), mode="legacy")
+
+
+def test_the_last_places_of_a_search_are_of_the_other_language(fake_models: FakeModels, tmp_path: Path) -> None:
+    notes = {f"ko/{n}.md": f"# 배터리 {n}\n\n배터리 교체 시기는 {n}월 배터리 점검 뒤에 정한다.\n" for n in range(8)}
+    notes |= {f"en/{n}.md": f"# Sheet {n}\n\nThe pump {n} is checked before it is used.\n" for n in range(3)}
+    made = indexed_vault(tmp_path, notes, settings=EMBEDDING, mode="hybrid", embed=True)
+    asked: dict[str, Any] = {"query": "배터리 교체 시기", "limit": 6}
+
+    async def talk(client: Client) -> list[Any]:
+        pages = [await client.call_tool("search", asked)]
+        while cursor := pages[-1].structured_content["next_cursor"]:
+            pages.append(await client.call_tool("search", {**asked, "cursor": cursor}))
+        others = {"lang": "ko"}, {"mode": "lexical"}, {"limit": 2}
+        return [*pages, *[await client.call_tool("search", {**asked, **each}) for each in others]]
+
+    *pages, of_korean, by_words, of_two = here(made, talk)
+    cited = [[hit["citation"] for hit in page.structured_content["hits"]] for page in pages]
+    assert [each.partition("/")[0] for each in cited[0]] == ["ko"] * 4 + ["en"] * 2
+    assert "note: 5-6번: 언어 en에서 가장 가까운 곳 (lang=en로 더)" in text_of(pages[0])
+    assert sorted(each.partition("#")[0] for page in cited for each in page) == sorted(notes)
+    for other in (of_korean, by_words, of_two):
+        assert {hit["source"] for hit in other.structured_content["hits"]} == {"ko"}
+        assert "가장 가까운 곳" not in text_of(other)
 
 
 def test_a_client_is_told_of_what_it_wants_to_hear(vault: Vault) -> None:

@@ -68,7 +68,7 @@ def _search(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
     shown_as = partial(search_text, fence=Fence())
     options = {"cursor": given.get("cursor"), "also": given.get("also", ())}
-    page = search_page(session, query, **options, max_tokens=budget, shown_as=shown_as)
+    page = search_page(session, query, **options, other_language=True, max_tokens=budget, shown_as=shown_as)
     places = tuple(hit.citation.to_uri() for hit in page.hits)
     text = shown_as(page)
     page = page._replace(hits=with_plain_names(page.hits))

@@ -93,6 +93,14 @@ def by_meaning_only(question: str) -> str:
     return "no passage has any of these words: these are the nearest by meaning"
 
 
+def nearest_in_other_language(question: str, other: str, first: int, last: int) -> str:
+    """Says which hits are the nearest in another language than the question, and how to ask for more of them."""
+    numbers = str(first) if first == last else f"{first}-{last}"
+    if query_language(question) == "ko":
+        return f"{numbers}번: 언어 {other}에서 가장 가까운 곳 (lang={other}로 더)"
+    return f"{numbers}: the nearest in the language {other} (lang={other} gives more)"
+
+
 def nothing_indexed(question: str) -> str:
     """Says that nothing is indexed yet."""
     if query_language(question) == "ko":
