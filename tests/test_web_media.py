@@ -133,7 +133,7 @@ def test_a_pdf_is_drawn_at_its_page_with_the_passage_marked(browser: Browser, se
         page = watched.page
         page.keyboard.type("Fir Landing battery")
         page.wait_for_selector("a.hit")
-        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
         page.wait_for_selector(".sheet:has(.rectangle)[data-drawn=yes]")
         sheet = page.locator(".sheet:has(.rectangle)")
         assert sheet.locator(".rectangle").first.evaluate("(each) => each.getBoundingClientRect().bottom < innerHeight")
@@ -142,7 +142,11 @@ def test_a_pdf_is_drawn_at_its_page_with_the_passage_marked(browser: Browser, se
         rectangles = [box for each in sheet.locator(".rectangle").all() if (box := each.bounding_box())]
         middle = words["y"] + words["height"] / 2
         assert any(box["y"] <= middle <= box["y"] + box["height"] for box in rectangles)
-        drawn = sheet.locator("img.drawn")
+        before = page.locator(".paged").evaluate("(each) => each.scrollTop")
+        page.keyboard.press("Home")
+        page.wait_for_function(f"() => document.querySelector('.paged').scrollTop < {before}")
+        page.wait_for_selector('[data-page="1"][data-drawn=yes]')
+        drawn = page.locator('[data-page="1"] img.drawn')
         assert drawn.evaluate("(image) => image.naturalWidth === Math.round(image.clientWidth * devicePixelRatio)")
         assert (watched.faults, watched.foreign) == ([], [])
 
@@ -186,6 +190,29 @@ def test_what_is_selected_lies_on_the_words_of_the_picture(zoom: str, browser: B
 
 
 @needs_browser
+def test_a_selection_stays_in_its_column_between_lines_and_paragraphs(browser: Browser, tmp_path: Path) -> None:
+    vault = indexed_vault(tmp_path, files={"columns-en.pdf": MEDIA / "pdf" / "columns-en.pdf"})
+    with serving(vault) as served, let_in(browser, served) as watched:
+        page = watched.go(served, "/?at=columns-en.pdf%23page=1")
+        page.wait_for_selector('[data-page="1"][data-drawn=yes]')
+        sheet = page.locator('[data-page="1"]').bounding_box()
+        assert sheet is not None
+
+        def go_to(x: int, y: int) -> None:
+            page.mouse.move(round(sheet["x"] + x * sheet["width"] / 595), round(sheet["y"] + y * sheet["width"] / 595))
+
+        go_to(350, 121)  # in the first line of the right column
+        page.mouse.down()
+        lengths = [0]
+        for y in range(122, 330, 3):
+            go_to(400, y)
+            lengths.append(page.evaluate("() => getSelection().toString().length"))
+        page.mouse.up()
+        assert lengths == sorted(lengths)
+        assert lengths[-1] > 500
+
+
+@needs_browser
 def test_pages_are_turned_and_enlarged(browser: Browser, served: Served) -> None:
     with let_in(browser, served) as watched:
         page = watched.go(served, "/?at=handbook-en.pdf%23page=2")
@@ -204,6 +231,8 @@ def test_pages_are_turned_and_enlarged(browser: Browser, served: Served) -> None
             f"() => Math.abs(document.querySelector('[data-page=\"9\"] img.drawn')?.naturalWidth - {width}) <= 1"
         )
         assert page.locator('[data-page="9"]').evaluate("(each) => each.getBoundingClientRect().top < innerHeight / 2")
+        words, body = page.locator('[data-page="9"] .page-text span').first, page.locator(".paged")
+        assert words.bounding_box()["x"] - body.bounding_box()["x"] == pytest.approx(12, abs=1)
         page.get_by_role("button", name="Previous page").click()
         page.wait_for_selector('[data-page="8"][data-drawn=yes]')
         assert (watched.faults, watched.foreign) == ([], [])

@@ -56,11 +56,12 @@ class PdfPages:
 
     def warm(self) -> None:
         """Starts the process before the first page is asked for; does nothing without an engine."""
+        if self._is_warm:
+            return
         with self._one, suppress(ModelMissing):
             _PICTURE.load().engine(ExtractSettings())
-            if not self._is_warm:
-                self._is_warm = True
-                self._pool.submit("warm", load_engine)
+            self._is_warm = True
+            self._pool.submit("warm", load_engine)
 
     def thumbnail(self, session: Base, place: str, passage: str | None, *, pixels: int | None = None) -> bytes:
         """A PNG of the place of a passage in a PDF; `place` is its citation.

@@ -185,7 +185,7 @@ async function openMarked() {
   }
   mark(link);
   await go({ ...state, ...placeOf(link) });
-  byId("reader").focus();
+  (document.querySelector("#reader .paged") ?? byId("reader")).focus(); // what scrolls
 }
 
 function back() {

@@ -7,8 +7,8 @@ import { h, settled } from "./dom.js";
 const ZOOMS = [["", "Fit"], ["1", "100%"], ["1.5", "150%"], ["2", "200%"]]; // of the printed size
 const PIXELS_A_POINT = 96 / 72;
 const RESTS_MS = 60; // a page that is only scrolled past is not drawn
+const MARGIN_PIXELS = 12; // left of the text of an enlarged page
 const LAID_OUT = 2; // pixels a point of the text layer, which is scaled: no smallest size of letters moves its words
-const LEADING = 1.5; // of a line's height: a larger gap below it ends its paragraph
 
 let zoom = ""; // stays from one document to the next
 
@@ -139,27 +139,35 @@ function layText(sheet, found) {
   layer.style.height = `${found.height * LAID_OUT}px`;
   const at = (points) => Math.round(4 * LAID_OUT * points) / 4; // a quarter of a pixel: no sum of them is rounded
   let bottom = 0;
-  for (const [index, line] of found.lines.entries()) {
+  for (const line of found.lines) {
     const height = at(line.height);
-    const below = found.lines[index + 1];
-    const gap = below ? at(below.y) - at(line.y) - height : 0;
-    const isFollowed = line.turn === 0 && gap > 0 && gap < LEADING * height && below.x < line.x + line.width && line.x < below.x + below.width;
     const row = h("div", {}, line.words.map((word, nth) => h("span", {}, nth < line.words.length - 1 ? `${word.text} ` : word.text)));
     row.style.marginTop = `${at(line.y) - bottom}px`;
     row.style.marginLeft = `${at(line.x)}px`;
     row.style.width = `${at(line.width)}px`;
-    row.style.height = `${isFollowed ? height + gap : height}px`;
-    row.style.fontSize = row.style.lineHeight = `${height}px`;
-    if (line.turn) row.style.transform = `rotate(${line.turn}deg)`;
-    bottom = at(line.y) + (isFollowed ? height + gap : height);
+    row.style.height = row.style.fontSize = row.style.lineHeight = `${height}px`;
+    bottom = at(line.y) + height;
     layer.append(row);
   }
   layer.style.visibility = "hidden";
   sheet.append(layer);
   fit(layer, found.lines);
+  for (const [index, { turn }] of found.lines.entries()) if (turn) layer.children[index].style.transform = `rotate(${turn}deg)`;
   layer.style.visibility = "";
+  layer.append(h("span", { class: "between", "aria-hidden": "true" }));
   scale(sheet);
 }
+
+/** Moves what fills the space between lines to the end of a selection, which stays there while one drags over the space. */
+document.addEventListener("selectionchange", () => {
+  const { anchorNode, focusNode } = getSelection();
+  const row = focusNode?.parentElement?.closest(".page-text > div");
+  const between = row?.parentElement.querySelector(".between");
+  if (!between) return;
+  const isBackwards = anchorNode.compareDocumentPosition(focusNode) & Node.DOCUMENT_POSITION_PRECEDING;
+  const neighbour = isBackwards ? row.previousSibling : row.nextSibling;
+  if (neighbour !== between) row[isBackwards ? "before" : "after"](between);
+});
 
 /** Spaces the letters and words of each line so that they are where the picture shows them, whatever the font. */
 function fit(layer, lines) {
@@ -210,7 +218,9 @@ function toolsOf(sheets, holder, sizes) {
     const moved = after.top - middle + ((middle - before.top) * after.height) / before.height;
     const body = holder.parentElement;
     for (const scroller of [body, document.scrollingElement]) scroller.scrollTop += moved; // one of them scrolls
-    body.scrollLeft = (body.scrollWidth - body.clientWidth) / 2;
+    scale(page);
+    const lefts = [...page.querySelectorAll(".rectangle, .page-text > div")].map((each) => each.getBoundingClientRect().left);
+    body.scrollLeft += Math.min(...lefts, after.right) - body.getBoundingClientRect().left - MARGIN_PIXELS;
   };
   enlarge(zoom);
   const tools = h(
