@@ -107,6 +107,17 @@ def test_a_page_that_is_a_photograph_is_a_jpeg(tmp_path: Path) -> None:
     assert len(drawn.body) < 3_500_000
 
 
+def test_an_encrypted_pdf_is_drawn_by_its_password(tmp_path: Path) -> None:
+    pdf = pymupdf.open()
+    pdf.new_page(width=300, height=400).insert_text((20, 50), "A locked heron that nobody but its owner reads.")
+    encrypted = pdf.tobytes(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="heron", owner_pw="owner")
+    vault = indexed_vault(tmp_path, files={"a.pdf": encrypted}, settings='\n[extract]\npdf_passwords = ["heron"]\n')
+    with serving(vault) as served:
+        assert width_of(served.ask("/page", {"path": "a.pdf", "page": "1", "width": "300"}).body) == 300
+        (line,) = served.ask("/api/page", {"path": "a.pdf", "page": "1"}).json["lines"]
+    assert line["words"][2]["text"] == "heron"
+
+
 def test_the_words_of_a_page_have_their_places(served: Served) -> None:
     found = served.ask("/api/page", {"path": "handbook-en.pdf", "page": "2"}).json
     validate("page_words.v1", found)
@@ -235,6 +246,7 @@ def test_pages_are_turned_and_enlarged(browser: Browser, served: Served) -> None
         assert words.bounding_box()["x"] - body.bounding_box()["x"] == pytest.approx(12, abs=1)
         page.get_by_role("button", name="Previous page").click()
         page.wait_for_selector('[data-page="8"][data-drawn=yes]')
+        assert number.input_value() == "8"
         assert (watched.faults, watched.foreign) == ([], [])
 
 

@@ -41,6 +41,12 @@ def test_what_a_task_tells_comes_before_what_it_returns() -> None:
     assert replies == [("a", Told("at 21")), ("a", Done(42))]
 
 
+def test_a_run_returns_what_its_own_task_returned() -> None:
+    with closing(WorkerPool[str](1)) as pool:
+        pool.submit("before", doubled, 1)
+        assert pool.run("asked for", doubled, 21) == Done(42)
+
+
 def test_a_task_lost_by_a_used_process_is_tried_again_in_a_new_one() -> None:
     with closing(WorkerPool[None](1)) as pool:
         assert pool.run(None, doubled, 1) == Done(2)

@@ -202,7 +202,13 @@ function scale(sheet) {
 function toolsOf(sheets, holder, sizes) {
   const number = h("input", { type: "number", min: 1, max: sheets.length, value: 1, "aria-label": `Page, of ${sheets.length}` });
   const turnTo = (wanted) => sheets[Math.min(Math.max(wanted, 1), sheets.length) - 1]?.scrollIntoView({ block: "start", inline: "nearest" });
-  number.addEventListener("change", () => turnTo(Number(number.value) || 1));
+  let isTyped = false;
+  number.addEventListener("input", () => (isTyped = true));
+  number.addEventListener("blur", () => (isTyped = false));
+  number.addEventListener("change", () => {
+    isTyped = false;
+    turnTo(Number(number.value) || 1);
+  });
   const step = (by, word, sign) => h("button", { type: "button", class: "quiet", "aria-label": word, onclick: () => turnTo(Number(number.value) + by) }, sign);
   const zooms = ZOOMS.map(([value, word]) => h("button", { type: "button", "data-zoom": value, onclick: () => enlarge(value) }, word));
   const enlarge = (value) => {
@@ -233,7 +239,7 @@ function toolsOf(sheets, holder, sizes) {
     h("div", { class: "segments", role: "group", "aria-label": "Size" }, zooms),
   );
   const toPage = (current) => {
-    if (document.activeElement !== number) number.value = current;
+    if (!isTyped) number.value = current;
   };
   return { tools, toPage };
 }
