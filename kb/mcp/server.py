@@ -23,15 +23,21 @@ from mcp.server.stdio import stdio_server
 
 import kb
 from kb.config import Config
+from kb.errors import KbError
 from kb.mcp.calls import ToolCalls
 from kb.mcp.resources import Resources, get_prompt, list_prompts
+from kb.mcp.text import as_name
 from kb.mcp.tools import READING_TOOLS, WRITING_TOOLS, ToolSpec
 from kb.operations.answers.audit import AuditLog
+from kb.operations.inspect.listing import outline
 from kb.operations.opening.base import Base, open_base
 from kb.operations.serving import load_models
 from kb.private import require_writable
 
 _CHUNK_BYTES = 65_536
+
+# What instructions tell of the index, at most: an agent reads it in each session.
+_FOLDERS_CHARS, _LANGUAGES = 60, 4
 
 INSTRUCTIONS = (
     "kb is the user's own knowledge base: their notes, documents and code, in Korean and English. Search it before you "
@@ -51,7 +57,7 @@ def build_server(
         "kb",
         version=kb.__version__,
         title="kb",
-        instructions=INSTRUCTIONS,
+        instructions=" ".join(filter(None, (INSTRUCTIONS, _held(session)))),
         get_tool_input_schema=calls.input_schema,
         on_list_tools=calls.list_tools,
         on_call_tool=calls.call_tool,
@@ -65,6 +71,23 @@ def build_server(
     # Clients with a protocol before 2026-07 set levels; the constructor would warn about it.
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, calls.log.set_level)
     return server
+
+
+def _held(session: Base) -> str:
+    """What is indexed and what is missing now; names in it cannot look like a sentence."""
+    try:
+        now = outline(session)
+    except KbError as error:
+        return f"When this server started: {error.code}."
+    told: list[str] = []
+    for each in now.folders:
+        named = f"{as_name(each.name)} {each.size}"
+        told += [named] if len(", ".join((*told, named))) <= _FOLDERS_CHARS else []
+    more = f" and {len(now.folders) - len(told)} more" if len(now.folders) > len(told) else ""
+    facts = [f"{now.documents} documents ({', '.join(now.languages[:_LANGUAGES])})"] if now.documents else []
+    facts += [f"by folder: {', '.join(told)}{more}"] if told else []
+    facts += [f"last ingest {now.last_ingest_at[:10]}"] if now.last_ingest_at else []
+    return f"When this server started: {'; '.join((*facts, *now.gaps))}."
 
 
 def tools_for(*, allow_write: bool) -> tuple[ToolSpec, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import kb
 from kb.domain.citations import shown_name
@@ -121,6 +121,38 @@ def base_status(session: Base) -> BaseStatus:
             by_meaning,
             tuple(missing),
         )
+
+
+class Outline(NamedTuple):
+    """The folders at the top, the most documents first, and the gaps of the index, with what can be had at once."""
+
+    documents: int
+    languages: tuple[str, ...]
+    last_ingest_at: str | None
+    folders: tuple[Listed, ...]
+    gaps: tuple[str, ...]
+
+
+def outline(session: Base) -> Outline:
+    """What is indexed, without opening a model. Raises: NotIndexed and its kin."""
+    with session.reading_views() as base, base.snapshot():
+        stats = corpus_stats(base.db)
+        folders = [each for each in _folders(base.db, None, None, _MOST_MAPPED, 0) if each.name != "./"]
+        slots = {each.slot: each for each in queries.count_slot_chunks(base.db)}
+    primary = slots.get("primary")
+    embedded, chunks = (primary.embedded, primary.chunks) if primary else (0, stats.chunks)
+    gaps = [] if stats.documents else ["nothing is indexed yet"]
+    if stats.documents and stats.last_ingest_at is None:
+        gaps.append("the first ingest has not ended")
+    if embedded < chunks:
+        gaps.append(f"{chunks - embedded} of {chunks} passages lack vectors")
+    return Outline(
+        stats.documents,
+        tuple(json.loads(stats.documents_by_lang_json or "{}")),
+        stats.last_ingest_at,
+        tuple(sorted(folders, key=lambda each: -(each.size or 0))),
+        tuple(gaps),
+    )
 
 
 # The most values of a facet to show; a vault may have thousands of tags.
