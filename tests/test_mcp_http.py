@@ -48,6 +48,12 @@ def test_what_is_printed_starts_this_installation(client: str, kb: Kb, vault: Va
     assert start.args[-3:] == ("--config", str(vault.config), "mcp")
 
 
+def test_what_is_printed_keeps_the_options_of_the_call(kb: Kb) -> None:
+    ran = kb("--read-only", "--set", "search.mode=lexical", "mcp", "--print-config", "claude")
+    args = entry_of("claude", ran.stdout)["args"]
+    assert args[-4:] == ["--read-only", "--set", "search.mode=lexical", "mcp"]  # type: ignore[index]
+
+
 @pytest.mark.parametrize("client", CLIENTS)
 def test_it_is_written_once_and_all_else_stays(client: str, kb: Kb) -> None:
     path = client_file(client)

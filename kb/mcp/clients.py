@@ -70,12 +70,12 @@ class Change(NamedTuple):
         return "".join(difflib.unified_diff(old, new, str(self.path), str(self.path)))
 
 
-def launch(config_file: Path | None, *, allow_write: bool) -> Launch:
-    """The command that starts this installation's server with that configuration."""
+def launch(config_file: Path | None, *options: str, allow_write: bool) -> Launch:
+    """The command that starts this installation's server with that configuration and other options of kb."""
     program = Path(sys.executable).parent / "kb"
     start = (str(program),) if program.is_file() else (sys.executable, "-m", "kb")
     config = () if config_file is None else ("--config", str(config_file))
-    return Launch(start[0], (*start[1:], *config, "mcp", *(("--allow-write",) if allow_write else ())))
+    return Launch(start[0], (*start[1:], *config, *options, "mcp", *(("--allow-write",) if allow_write else ())))
 
 
 def client_file(client: Client) -> Path:

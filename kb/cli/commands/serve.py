@@ -21,7 +21,7 @@ from kb.cli.output.printing import confirmed, echo_folded
 from kb.cli.output.terminal import plain_line
 from kb.errors import UsageError
 from kb.installation import extra_command
-from kb.mcp.clients import CLIENTS, Client, apply_change, change_for, client_file, launch, snippet
+from kb.mcp.clients import CLIENTS, Client, Launch, apply_change, change_for, client_file, launch, snippet
 from kb.models.requirements import lacking_packages, require
 from kb.operations.opening.base import Base, open_base
 from kb.private import is_read_only
@@ -144,7 +144,7 @@ def mcp_command(
             raise UsageError("kb mcp install takes its own options", "kb mcp install --help")
         return
     if client is not None:
-        click.echo(snippet(client, launch(call.config.file, allow_write=allow_write)), nl=False)
+        click.echo(snippet(client, _launch(call, allow_write)), nl=False)
         echo_folded(f"goes into {client_file(client)}; kb mcp install {client} writes it", err=True)
         return
     _require_mcp()
@@ -182,7 +182,7 @@ def mcp_install_command(call: Call, client: Client, allow_write: bool, yes: bool
     Exit code 1 when you decline.
     """
     _require_mcp()
-    change = change_for(client, launch(call.config.file, allow_write=allow_write))
+    change = change_for(client, _launch(call, allow_write))
     if not change.diff:
         echo_folded(f"{change.path} has it already")
         return 0
@@ -193,6 +193,13 @@ def mcp_install_command(call: Call, client: Client, allow_write: bool, yes: bool
     apply_change(change)
     echo_folded(f"written; start {client} again, and it has kb")
     return 0
+
+
+def _launch(call: Call, allow_write: bool) -> Launch:
+    """The command that an agent starts, with the global options of this call."""
+    options = ["--read-only"] if is_read_only() else []
+    options += [part for each in call.settings for part in ("--set", each)]
+    return launch(call.config.file, *options, allow_write=allow_write)
 
 
 def _require_mcp() -> None:
