@@ -93,7 +93,8 @@ def test_so_many_and_so_large_ones_are_given_at_most(shown: Vault, monkeypatch: 
     assert "no picture: red.png: larger than" in text_of(result)
 
 
-def test_they_are_refused_where_their_owner_has_not_allowed_them(vault: Vault) -> None:
+def test_the_text_alone_is_given_where_their_owner_has_not_allowed_them(vault: Vault) -> None:
     (result,) = called(vault, ("fetch", {"citations": ["projects/notes.md"], "images": True}))
-    assert result.is_error
-    assert "exposure.images_to_mcp = true" in text_of(result)
+    assert pictures_of(result) == []
+    assert "naïve résumé" in text_of(result)
+    assert "no picture: pictures are not given to agents here" in text_of(result)

@@ -81,7 +81,10 @@ def _fetch(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     if given.get("images", False):
         from kb.operations.inspect.pictures import pictures  # which starts a process that draws
 
-        shown = pictures(session, request.targets)
+        try:
+            shown = pictures(session, request.targets)
+        except UsageError as error:  # not allowed: the text can be given all the same
+            shown = Pictures(failures=(f"{error.message} ({error.hint})",))
     given_pictures = with_plain_names(shown.given)
     shown_as = partial(fetch_text, fence=Fence(), shown=shown._replace(given=given_pictures))
     fetched = fetch(session, request, shown_as)
