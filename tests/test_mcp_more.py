@@ -71,6 +71,33 @@ def test_documents_are_listed_and_read(vault: Vault) -> None:
     assert all(name in text for name, text in zip(names, texts, strict=True))
 
 
+def test_a_list_of_one_page_has_no_cursor(vault: Vault) -> None:
+    for ask in ("list_tools", "list_prompts", "list_resource_templates"):
+        with pytest.raises(MCPError, match="this list has one page"):
+            here(vault, lambda client, ask=ask: getattr(client, ask)(cursor="zzz"))
+
+
+def test_only_arguments_that_there_are_are_completed_and_folders_by_folders(vault: Vault) -> None:
+    refs = {
+        ("kb://lines/{lines}/{+path}", "path"): ["chunking.md"],
+        ("kb://lines/{lines}/{+path}", "id"): [],
+        ("kb://what/{+path}", "path"): [],
+        ("summarise_this_folder", "path"): [],
+        ("nonsense", "folder"): [],
+    }
+
+    async def talk(client: Client) -> list[list[str]]:
+        found = []
+        for uri, name in refs:
+            is_address = "://" in uri
+            ref = types.ResourceTemplateReference(uri=uri) if is_address else types.PromptReference(name=uri)
+            found.append((await client.complete(ref, {"name": name, "value": "chunk"})).completion.values)
+        prompt = types.PromptReference(name="summarise_this_folder")
+        return [*found, (await client.complete(prompt, {"name": "folder", "value": "PRO"})).completion.values]
+
+    assert here(vault, talk) == [*refs.values(), ["projects", "projects/gateway"]]
+
+
 def test_paths_are_completed(vault: Vault) -> None:
     async def talk(client: Client) -> tuple[Any, Any]:
         reference = types.ResourceTemplateReference(uri="kb://doc/{+id}")

@@ -62,8 +62,9 @@ class ToolCalls:
         self._tools = {tool.name: tool for tool in tools}
         self._limit: CapacityLimiter | None = None
 
-    async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """Lists the tools."""
+        require_first_page(params)
         return types.ListToolsResult(tools=self._described())
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
@@ -134,6 +135,12 @@ class ToolCalls:
         near = get_close_matches(name, self._tools, n=1, cutoff=0.4)
         meant = f", did you mean {near[0]!r}?" if near else "."
         return f"no tool {name[:80]!r}{meant} There are {', '.join(self._tools)}."
+
+
+def require_first_page(params: types.PaginatedRequestParams | None) -> None:
+    """Raises MCPError for a cursor of a list that has one page."""
+    if params is not None and params.cursor:
+        raise MCPError(types.INVALID_PARAMS, "this list has one page, and no cursor")
 
 
 def client_name(ctx: Context) -> str:

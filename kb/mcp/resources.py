@@ -15,10 +15,11 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.run_handle import RunHandle
 from kb.errors import KbError, NotFound
-from kb.mcp.calls import Context, ToolCalls, client_name
+from kb.mcp.calls import Context, ToolCalls, client_name, require_first_page
 from kb.mcp.text import Fence, as_name, error_text, fetch_text, visible_line
 from kb.operations.fetch.fetch import fetch
 from kb.operations.inspect.listing import complete_path, complete_symbol, list_things
+from kb.operations.opening.base import Base
 
 SCHEME = "kb://"
 MOST_TOKENS = 20_000
@@ -75,8 +76,11 @@ class Resources:
         ]
         return types.ListResourcesResult(resources=found, next_cursor=listing.next_cursor)
 
-    async def templates(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+    async def templates(
+        self, _: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
         """Lists the kinds of addresses."""
+        require_first_page(params)
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
@@ -104,11 +108,17 @@ class Resources:
         )
 
     async def complete(self, _: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """Completes paths and names."""
-        finds = {"id": complete_path, "uri": complete_path, "path": complete_path, "folder": complete_path}
-        find = complete_symbol if params.argument.name == "symbol" else finds.get(params.argument.name)
+        """Completes paths, folders and names, of arguments that there are."""
+        name, ref = params.argument.name, params.ref
+        if isinstance(ref, types.PromptReference):
+            there = name == PROMPTS[ref.name].argument if ref.name in PROMPTS else False
+        else:
+            known = ref.uri in (each.address for each in TEMPLATES.values())
+            there = known and any(f"{{{sign}{name}}}" in ref.uri for sign in ("", "+"))
+        finds = {"id": complete_path, "uri": complete_path, "path": complete_path, "folder": _folders}
+        find = complete_symbol if name == "symbol" else finds.get(name)
         values: list[str] = []
-        if find is not None:
+        if there and find is not None:
             work = partial(find, self._calls.session, params.argument.value[:1000], _COMPLETED + 1)
             try:
                 values = await self._calls.in_thread(work, RunHandle())
@@ -133,6 +143,13 @@ class Resources:
     def _refuse(self, client: str, uri: str, error: KbError) -> NoReturn:
         self._calls.record(client, "resource", uri, (), error_text(error), error.code)
         raise error
+
+
+def _folders(session: Base, typed: str, limit: int) -> list[str]:
+    """Folders whose path contains the typed text, of the paths that do."""
+    paths = complete_path(session, typed, 20 * limit)
+    folders = {path[:at] for path in paths for at, char in enumerate(path) if char == "/"}
+    return sorted(each for each in folders if typed.casefold() in each.casefold())[:limit]
 
 
 class _Prompt(NamedTuple):
@@ -175,8 +192,9 @@ PROMPTS: Mapping[str, _Prompt] = {
 }
 
 
-async def list_prompts(_: Context, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+async def list_prompts(_: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
     """Lists the prompts."""
+    require_first_page(params)
     return types.ListPromptsResult(
         prompts=[
             types.Prompt(
