@@ -18,7 +18,8 @@ from on_terminal import ESCAPES, LINK, on_a_terminal, shown_text
 from test_cli_output import require_valid
 
 from kb.cli.output.printing import MATCH
-from kb.cli.output.terminal import fold, plain, plain_line, width_cells
+from kb.cli.output.terminal import fold, width_cells
+from kb.domain.text import plain, plain_line
 
 
 def bulk(kb: Kb, *lines: object) -> list[Any]:

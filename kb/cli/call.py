@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from kb.cli.output.printing import echo_folded
-from kb.cli.output.terminal import plain_line
 from kb.config import Config, load
 from kb.domain.filters import OPTIONS, Filter, SearchFilters
 from kb.domain.search import MODES
+from kb.domain.text import plain_line
 from kb.private import is_read_only
 
 if TYPE_CHECKING:

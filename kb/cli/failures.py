@@ -11,8 +11,9 @@ import click
 
 from kb.cli.call import Call
 from kb.cli.output.printing import echo_folded, json_line
-from kb.cli.output.terminal import as_utf8, plain_line
+from kb.cli.output.terminal import as_utf8
 from kb.config import Config
+from kb.domain.text import plain_line
 from kb.errors import NO_ROOM, FileError, KbError, StoreReadOnly, UsageError, no_room
 from kb.store.trace import trace_statements
 

@@ -1,8 +1,10 @@
-"""Normalises texts and paths for comparing and storing: NFC, without code points that UTF-8 cannot encode."""
+"""Normalises texts and paths to be compared, stored (NFC, without code points that UTF-8 cannot encode) and shown."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from functools import cache
 from typing import NewType, TypeAlias
 
 WorkspacePath = NewType("WorkspacePath", str)
@@ -11,9 +13,21 @@ WorkspacePath = NewType("WorkspacePath", str)
 Range: TypeAlias = tuple[int, int]
 """The [start, end) characters of a text."""
 
-ACTS_ON_TERMINALS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
-"""The characters, as in a pattern's brackets, that no document may send to a terminal: they move the cursor, change
-colours, set titles or turn the line around; and lone surrogates."""
+
+@cache
+def _acts_on_terminals() -> re.Pattern[str]:
+    """What moves the cursor, changes colours, sets titles or turns the line around; and lone surrogates."""
+    return re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """`text` for a terminal: a mark for each character that no document may send to one; tabs and line ends stay."""
+    return text if text.isprintable() else _acts_on_terminals().sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def plain_line(text: str) -> str:
+    """`plain` text on one line: names, titles and messages must not look like more lines of output."""
+    return " ".join(plain(text).splitlines())
 
 
 def stored_text(text: str) -> str:

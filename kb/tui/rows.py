@@ -15,15 +15,12 @@ from kb.domain.answers import Answer, AnswerCitation, Hop, SpanKind
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.search import Passage
-from kb.domain.text import ACTS_ON_TERMINALS
-
-# Characters without a width, too: Textual counts cells.
-_CONTROL = re.compile(rf"[{ACTS_ON_TERMINALS}\u200b\ufeff]")
+from kb.domain.text import plain
 
 
 def clean(text: str) -> str:
-    """`text` with a mark for each character that would act on the terminal; tabs become spaces, line ends stay."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text).expandtabs(4)
+    """`plain` text with a mark for characters without a width too, as Textual counts cells; tabs become spaces."""
+    return re.sub("[\u200b\ufeff]", "\N{REPLACEMENT CHARACTER}", plain(text)).expandtabs(4)
 
 
 def clean_line(text: str) -> str:

@@ -20,9 +20,9 @@ from kb.cli.output.printing import (
     print_json,
     styled,
 )
-from kb.cli.output.terminal import plain_line, plain_start
+from kb.cli.output.terminal import plain_start
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, Disclosure, QuoteCheck
-from kb.domain.text import counted
+from kb.domain.text import counted, plain_line
 from kb.errors import UsageError
 from kb.operations.answers.audit import disclosures
 from kb.operations.answers.last_shown import shown_answer

@@ -12,10 +12,10 @@ from kb.cli.call import Call, CommandGroup, Number, WholeNumber, json_option, pa
 from kb.cli.output.evaluation import show_calibration, show_comparison, show_impact, show_run, show_runs
 from kb.cli.output.printing import echo_result, echo_rows, print_json
 from kb.cli.output.progress import interruptible, show_progress
-from kb.cli.output.terminal import plain, plain_line
 from kb.config import load
 from kb.domain.results.evaluation import ExplainedComparison
 from kb.domain.search import MODES, Passage, SearchMode
+from kb.domain.text import plain, plain_line
 from kb.errors import UsageError
 from kb.eval.report import verdict_reason
 from kb.operations.evaluate.calibrate import calibrate

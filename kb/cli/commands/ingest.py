@@ -10,9 +10,9 @@ import click
 from kb.cli.call import Call, json_option, pass_call
 from kb.cli.output.printing import echo_folded, print_json, print_json_with_list
 from kb.cli.output.progress import ingest_progress, interruptible
-from kb.cli.output.terminal import plain_line
 from kb.domain.kinds import KINDS
 from kb.domain.results.ingest import IngestReport, LinksOutside
+from kb.domain.text import plain_line
 from kb.errors import FileTooLarge, UsageError
 from kb.operations.ingest.external import Added, ExternalContent, add_external, read_external
 from kb.operations.ingest.ingest import ingest

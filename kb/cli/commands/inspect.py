@@ -10,7 +10,6 @@ import click
 
 from kb.cli.call import Call, CommandGroup, WholeNumber, filter_options, json_option, pass_call
 from kb.cli.output.printing import echo_fields, echo_folded, echo_rows, local_time, print_json
-from kb.cli.output.terminal import plain, plain_line
 from kb.domain.citations import cite, shown_name
 from kb.domain.derived import NOT_DERIVED, read_labels
 from kb.domain.filters import SearchFilters
@@ -18,7 +17,7 @@ from kb.domain.kinds import MediaType, family_of
 from kb.domain.results.inspection import BoundQuery, DocumentRow
 from kb.domain.search import MODES, SearchMode
 from kb.domain.symbols import Symbol
-from kb.domain.text import counted
+from kb.domain.text import counted, plain, plain_line
 from kb.errors import UsageError
 from kb.operations.inspect.inspect import (
     inspect_chunk,

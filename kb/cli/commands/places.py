@@ -9,9 +9,9 @@ import click
 
 from kb.cli.call import Call, WholeNumber, json_option, pass_call
 from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_result, styled
-from kb.cli.output.terminal import plain, plain_line
 from kb.domain.citations import cited_lines
 from kb.domain.results.fetched import Fetched, FetchedPlace, FetchRequest, FetchTarget
+from kb.domain.text import plain, plain_line
 from kb.errors import UsageError
 from kb.operations.answers.last_shown import last_shown
 from kb.operations.answers.open_citation import find_opening, run_opening

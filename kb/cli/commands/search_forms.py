@@ -17,11 +17,12 @@ import click
 from kb.cli.call import Call
 from kb.cli.output.hits import show_hits
 from kb.cli.output.printing import QUIET, echo_folded, print_json
-from kb.cli.output.terminal import as_utf8, plain_line
+from kb.cli.output.terminal import as_utf8
 from kb.config import Config
 from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.results.searching import BulkSearchItem, SearchTrace
 from kb.domain.search import Passage, SearchDefaults, SearchMode, SearchQuery, SearchResponse, SearchResult
+from kb.domain.text import plain_line
 from kb.errors import KbError, UsageError
 from kb.operations.answers.last_shown import shown_files, shown_hits
 from kb.operations.fetch.fetch import fetch

@@ -18,7 +18,7 @@ import click
 
 from kb.cli.call import Call, CommandGroup, WholeNumber, pass_call
 from kb.cli.output.printing import confirmed, echo_folded
-from kb.cli.output.terminal import plain_line
+from kb.domain.text import plain_line
 from kb.errors import UsageError
 from kb.installation import extra_command
 from kb.mcp.clients import CLIENTS, Client, Launch, apply_change, change_for, client_file, launch, snippet

@@ -13,10 +13,10 @@ from click.shell_completion import get_completion_class
 from kb.cli.call import Call, CommandGroup, HelpContext, json_option, pass_call
 from kb.cli.output.printing import echo_folded, echo_result, echo_rows, print_json
 from kb.cli.output.progress import interruptible, show_progress
-from kb.cli.output.terminal import plain_line
 from kb.config import Config, default_path, expand_variables, load
 from kb.config.writing import items, to_toml, toml_value
 from kb.domain.results.upkeep import ConfigReport, ConfigValue, ModelStatus
+from kb.domain.text import plain_line
 from kb.errors import UsageError
 from kb.operations.admin.setup import (
     configured_installs,

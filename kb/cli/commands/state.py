@@ -22,9 +22,9 @@ from kb.cli.output.printing import (
     styled,
 )
 from kb.cli.output.progress import interruptible, show_stage
-from kb.cli.output.terminal import as_utf8, plain_line
+from kb.cli.output.terminal import as_utf8
 from kb.domain.checks import Diagnosis, State
-from kb.domain.text import counted
+from kb.domain.text import counted, plain_line
 from kb.errors import UsageError
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.inspect.listing import base_status, last_run

@@ -11,7 +11,6 @@ import click
 from kb.cli.call import Call, CommandGroup, json_option, pass_call
 from kb.cli.output.printing import confirmed, echo_folded, echo_result, print_json, size_mb
 from kb.cli.output.progress import interruptible, show_progress
-from kb.cli.output.terminal import plain_line
 from kb.domain.results.upkeep import (
     CacheReport,
     ForgetReport,
@@ -21,6 +20,7 @@ from kb.domain.results.upkeep import (
     ResetReport,
     VectorTable,
 )
+from kb.domain.text import plain_line
 from kb.errors import UsageError
 from kb.operations.admin.index import RebuildRequest, cache_stats, prune_caches, rebuild, show_tables
 from kb.operations.admin.removal import RESET_PARTS, Named, forget, plan_forget, plan_reset, reset

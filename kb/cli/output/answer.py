@@ -20,8 +20,9 @@ from kb.answer.wording import (
     unsure_heading,
 )
 from kb.cli.output.printing import HEADING, PLACE, QUIET, Style, echo_folded, echo_parts, echo_styled, echo_text, styled
-from kb.cli.output.terminal import Folding, columns, plain, plain_line, shows_links, with_code
+from kb.cli.output.terminal import Folding, columns, shows_links, with_code
 from kb.domain.answers import Answer, AnswerCitation, AskEvent, Claim, Generated, HopTaken, SecondVerdict, SpanKind
+from kb.domain.text import plain, plain_line
 from kb.language.detect import query_language
 from kb.retrieve.notes import note_label
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 import click
 
 from kb.cli.output.printing import BAD, GOOD, Style, echo_table, local_time, styled
-from kb.cli.output.terminal import plain_line, width_cells
+from kb.cli.output.terminal import width_cells
 from kb.domain.results.evaluation import (
     Answered,
     CalibrationReport,
@@ -20,6 +20,7 @@ from kb.domain.results.evaluation import (
     MeasuredRun,
     MovedQuestion,
 )
+from kb.domain.text import plain_line
 from kb.eval.comparison import METRICS, p_text
 from kb.eval.report import verdict_reason
 from kb.operations.evaluate.runs import RunReport

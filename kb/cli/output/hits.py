@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 import click
 
 from kb.cli.output.printing import HEADING, MATCH, PLACE, QUIET, echo_folded, echo_parts
-from kb.cli.output.terminal import columns, fold, plain, plain_line, shows_links, use_color, with_code
+from kb.cli.output.terminal import columns, fold, shows_links, use_color, with_code
 from kb.domain.citations import CodeCitation
 from kb.domain.search import Passage, RetrievalDetail, SearchResult
+from kb.domain.text import plain, plain_line
 
 _INDENT = "   "
 

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import click
 
-from kb.cli.output.terminal import as_utf8, columns, fold, link, plain, use_color, width_cells, with_code
+from kb.cli.output.terminal import as_utf8, columns, fold, link, use_color, width_cells, with_code
+from kb.domain.text import plain
 
 Style: TypeAlias = dict[str, Any]
 Row = TypeVar("Row")

@@ -14,7 +14,7 @@ import click
 
 from kb.cli.call import Call
 from kb.cli.output.printing import print_json
-from kb.cli.output.terminal import columns, end_within, plain_line
+from kb.cli.output.terminal import columns, end_within
 from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,
@@ -26,6 +26,7 @@ from kb.domain.ingest_events import (
     ToldEvent,
 )
 from kb.domain.run_handle import RunEvent, RunHandle, StepProgress
+from kb.domain.text import plain_line
 from kb.operations.opening.clock import now_utc
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ That text has no control characters; it is folded to the width and linked to its
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import sys
@@ -14,29 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
-from kb.domain.text import ACTS_ON_TERMINALS
+from kb.domain.text import plain_line
 from kb.errors import UsageError
 
 _FENCES = ("```", "~~~")
 
 # A word too long for a line is broken behind one of these, as long as a third of the line is filled.
 _JOINTS = "/\\,;:_-+&?=."
-
-
-def plain(text: str) -> str:
-    """`text` without control and direction-changing characters and lone surrogates; tabs and line ends stay."""
-    return text if text.isprintable() else _control().sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-@functools.cache
-def _control() -> re.Pattern[str]:
-    """What must not reach a terminal from a document: it moves the cursor, changes colours or sets titles."""
-    return re.compile(f"[{ACTS_ON_TERMINALS}]")
-
-
-def plain_line(text: str) -> str:
-    """`plain` text on one line: names, titles and messages must not look like more lines of output."""
-    return " ".join(plain(text).splitlines())
 
 
 def plain_start(text: str, chars: int = 100) -> str:
