@@ -148,23 +148,35 @@ def write_notes(root: Path, notes: Mapping[str, str] = NOTES) -> None:
         os.utime(path, (FILE_TIME_S, FILE_TIME_S))
 
 
-def make_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Vault:
-    """A vault below `directory`, its notes written and not yet indexed."""
+def make_vault(
+    directory: Path,
+    notes: Mapping[str, str] = NOTES,
+    *,
+    settings: str = "",
+    mode: str = "lexical",
+    files: Mapping[str, bytes | Path] | None = None,
+) -> Vault:
+    """A vault that is not indexed; `settings` end its configuration, `files` are bytes or originals."""
     root = directory / "notes"
     root.mkdir(parents=True)
     write_notes(root, notes)
+    for name, content in (files or {}).items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, Path):
+            shutil.copy(content, root / name)
+        else:
+            (root / name).write_bytes(content)
     config = directory / "kb.toml"
-    config.write_text(
-        '[workspace]\nroot = "notes"\n\n[search]\nmode = "lexical"\n\n[storage]\ndata_dir = "data"\nlog_dir = "logs"\n',
-        encoding="utf-8",
-    )
+    storage = '[storage]\ndata_dir = "data"\nlog_dir = "logs"\n'
+    text = f'[workspace]\nroot = "notes"\n\n[search]\nmode = "{mode}"\n\n{storage}{settings}'
+    config.write_text(text, encoding="utf-8")
     return Vault(root, config, directory / "data" / "kb.sqlite")
 
 
-def indexed_vault(directory: Path, notes: Mapping[str, str] = NOTES) -> Vault:
-    """A vault below `directory`, its notes indexed by their words alone."""
-    made = make_vault(directory, notes)
-    ran = kb_in(made)("ingest", "--no-embed")
+def indexed_vault(directory: Path, notes: Mapping[str, str] = NOTES, *, embed: bool = False, **settings: Any) -> Vault:
+    """A vault of `make_vault`, indexed; by its words alone unless `embed`."""
+    made = make_vault(directory, notes, **settings)
+    ran = kb_in(made)("ingest", *(() if embed else ("--no-embed",)))
     assert ran.code == 0, ran.stderr
     return made
 

@@ -10,12 +10,11 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
-from conftest import make_vault, run_kb
+from conftest import indexed_vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, Vectors, fake_models, hashed_words
 from hypothesis import given
 from hypothesis import strategies as st
 from ingest_fixtures import Workspace
-from vaults import indexed_vault
 
 from kb.domain.documents import Document, Heading, Text
 from kb.domain.embeddings import EncodedQuestion

@@ -10,9 +10,9 @@ from typing import Any
 import apsw
 import pytest
 from agents import called, here, text_of
-from conftest import NOTES, Kb, Vault, kb_in, write_notes
+from conftest import NOTES, Kb, Vault, indexed_vault, kb_in, write_notes
 from fake_embedder import FakeModels, fake_models
-from vaults import EMBEDDING, ids_of, indexed_vault
+from vaults import EMBEDDING, ids_of
 
 from kb.chunk.tokens import estimate_tokens
 from kb.config import load

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from agents import here, text_of
-from conftest import NOTES, Vault, kb_in, write_notes
+from conftest import NOTES, Vault, indexed_vault, kb_in, write_notes
 from fake_embedder import FakeModels, fake_models
-from vaults import EMBEDDING, indexed_vault
+from vaults import EMBEDDING
 
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import StoreReadOnly

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Ran, Vault, make_vault, run_kb
-from vaults import indexed_vault
+from conftest import Ran, Vault, indexed_vault, make_vault, run_kb
 
 PLACES = {"manual.pdf": "page=13", "talk.mp3": "t=822.5,850", "photo.png": "xywh=10,20,300,40"}
 

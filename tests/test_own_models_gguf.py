@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Vault
+from conftest import Vault, make_vault
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from gguf_models import CLS, CONTEXT_TOKENS, DIMENSIONS, RANK, write_cross_encoder, write_encoder
-from vaults import PUMP_NOTES, PUMP_QUESTION, call, configured_vault
+from vaults import PUMP_NOTES, PUMP_QUESTION, call
 
 from kb.embed.gguf_models import gguf_model, open_gguf_embedder, open_gguf_scorer
 from kb.embed.provider import Provider
@@ -174,7 +174,7 @@ def test_a_files_own_form_of_a_pair_is_filled_in_without_reading_what_is_put_the
 
 def configured(folder: Path, embedding: str) -> Vault:
     settings = f'cache_dir = "cache"\nmodel_dir = "models"\n[models.embedding]\n{embedding}\n'
-    return configured_vault(folder / "vault", PUMP_NOTES, settings=settings)
+    return make_vault(folder / "vault", PUMP_NOTES, settings=settings)
 
 
 @pytest.mark.slow

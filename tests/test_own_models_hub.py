@@ -7,12 +7,12 @@ from pathlib import Path
 import apsw
 import numpy as np
 import pytest
-from conftest import Vault, run_kb
+from conftest import Vault, indexed_vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from fastembed import LateInteractionTextEmbedding
 from fastembed.common.model_management import ModelManagement
 from hub_models import put_cross_encoder, put_encoder, put_token_encoder
-from vaults import EMBEDDING, PUMP_NOTES, PUMP_QUESTION, call, configured_vault, indexed_vault
+from vaults import EMBEDDING, PUMP_NOTES, PUMP_QUESTION, call
 
 from kb.domain.search import Passage
 from kb.embed.codec import normalised
@@ -47,7 +47,7 @@ def vault(tmp_path: Path, fake_models: FakeModels) -> Vault:
 def hub_vault(tmp_path: Path, name: str) -> Vault:
     """The notes, embedded by a model of the hub."""
     settings = f'model_dir = "{tmp_path / "models"}"\n{EMBEDDING}'.replace(f'"{PRIMARY}"', f'"{name}"')
-    made = configured_vault(tmp_path / "vault", PUMP_NOTES, settings=f'{settings}provider = "fastembed"\n')
+    made = make_vault(tmp_path / "vault", PUMP_NOTES, settings=f'{settings}provider = "fastembed"\n')
     assert call(made, "ingest", "--json").lines[-1]["embeddings_indexed"] == 3
     return made
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Vault
+from conftest import Vault, make_vault
 from fake_embedder import fake_models
 from ollama_fixtures import playing, tool
-from vaults import call, configured_vault
+from vaults import call
 
 from kb.embed.ollama_models import open_ollama_embedder
 from kb.embed.provider import Provider, TextForm, family_form
@@ -36,7 +36,7 @@ def vault(server: Any, tmp_path: Path) -> Vault:
     """A vault whose only model is the server's, not yet indexed."""
     server.engine.context_tokens = 1000
     settings = f'cache_dir = "cache"\n[models.embedding]\nprovider = "ollama"\nmodel = "{NAME}"\n'
-    return configured_vault(tmp_path / "vault", settings=f'{settings}[models.llm]\nendpoint = "{server.endpoint}"\n')
+    return make_vault(tmp_path / "vault", settings=f'{settings}[models.llm]\nendpoint = "{server.endpoint}"\n')
 
 
 def checks(vault: Vault) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Vault, copy_vault, run_kb
+from conftest import Vault, copy_vault, make_vault, run_kb
 from fake_embedder import FakeModels
-from vaults import EMBEDDING, call, configured_vault
+from vaults import EMBEDDING, call
 
 from kb.private import PRIVATE_UMASK, kept_private, make_folder_for_user, open_for_user, users_surroundings
 
@@ -46,7 +46,7 @@ def used(used_once: Vault, tmp_path: Path) -> Vault:
 
 def make_used(base: Path) -> Vault:
     """The knowledge base, made by kb as its users call it."""
-    made = configured_vault(base, settings=EMBEDDING, files={"handbook.pdf": PDF})
+    made = make_vault(base, settings=EMBEDDING, files={"handbook.pdf": PDF})
     (made.root / "chunking.md").chmod(0o600)
     for command in (
         ("ingest",),

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import cpu_limited
+from conftest import cpu_limited, indexed_vault
 from fake_embedder import FakeModels, models
 from hypothesis import given
 from hypothesis import strategies as st
-from vaults import EMBEDDING, indexed_vault
+from vaults import EMBEDDING
 
 from kb.config import load
 from kb.domain.filters import SearchFilters, Sought

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Vault, make_vault
 from fake_embedder import FakeModels, fake_models
-from vaults import EMBEDDING, call, configured_vault
+from vaults import EMBEDDING, call
 
 from kb.errors import StoreBusy
 from kb.store.connection import writer_lock
@@ -20,7 +20,7 @@ QUESTION = "What restarts the gateway?"
 @pytest.fixture
 def indexed(tmp_path: Path, fake_models: FakeModels) -> Vault:
     """Notes with vectors under two models, an answer of a conversation, and a run of a golden set."""
-    vault = configured_vault(tmp_path / "vault", settings=f'model_dir = "models"\n{EMBEDDING}')
+    vault = make_vault(tmp_path / "vault", settings=f'model_dir = "models"\n{EMBEDDING}')
     (vault.sqlite.parent / "golden.yaml").parent.mkdir(exist_ok=True)
     (vault.sqlite.parent / "golden.yaml").write_text(
         "suite: x\nquestions:\n- id: a\n  query: gateway\n  expected: [projects/notes.md]\n", encoding="utf-8"

@@ -9,10 +9,9 @@ import unicodedata
 from collections.abc import Iterator
 
 import pytest
-from conftest import Kb, Vault
+from conftest import Kb, Vault, indexed_vault
 from hypothesis import given
 from hypothesis import strategies as st
-from vaults import indexed_vault
 
 from kb.answer.pieces import term_weights
 from kb.config import load

@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 
 import apsw
 import pytest
-from conftest import Vault, run_kb, write_notes
+from conftest import Vault, make_vault, run_kb, write_notes
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from faults import KINDS, Blow, FaultyKb, Suffered, faulty_kb
 from ingest_fixtures import Workspace
-from vaults import EMBEDDING, configured_vault
+from vaults import EMBEDDING
 
 from kb.config import load
 from kb.domain.search import SearchQuery
@@ -292,7 +292,7 @@ def text(number: int, version: int) -> str:
 def vault(tmp_path: Path) -> Vault:
     """Twenty notes with vectors under two models, not indexed."""
     notes = {f"n/{number}.md": text(number, 0) for number in range(20)}
-    return configured_vault(tmp_path / "vault", notes, settings=EMBEDDING, mode="hybrid")
+    return make_vault(tmp_path / "vault", notes, settings=EMBEDDING, mode="hybrid")
 
 
 def start(vault: Vault, seconds: float, seed: int, commands: list[str]) -> subprocess.Popen[str]:

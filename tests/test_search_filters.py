@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Kb, Vault, kb_in
-from vaults import indexed_vault
+from conftest import Kb, Vault, indexed_vault, kb_in
 
 from kb.config import load
 from kb.domain.filters import FILTERS, OPTIONS, Filter, SearchFilters, named_filters, with_values

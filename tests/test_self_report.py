@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ran, Vault, copy_vault
+from conftest import Ran, Vault, copy_vault, indexed_vault
 from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models
 from ollama_fixtures import playing
-from vaults import EMBEDDING, call, indexed_vault
+from vaults import EMBEDDING, call
 
 from kb.cli.main import COMMANDS
 from kb.domain.embeddings import EmbeddingModel

@@ -18,7 +18,7 @@ import pytest
 from conftest import Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeEmbedder, FakeModels, fake_models, write_own_manifest
 from test_store import next_migration
-from vaults import EMBEDDING, configured_vault
+from vaults import EMBEDDING
 
 from kb.config import load
 from kb.domain.embeddings import EncodedQuestion
@@ -62,7 +62,7 @@ def test_an_encoder_knows_the_texts_it_encoded_last() -> None:
 @pytest.fixture
 def vault(tmp_path: Path) -> Vault:
     """Notes that are not indexed, searched by words and meaning with models that are not installed."""
-    return configured_vault(tmp_path / "vault", NOTES, settings=f'model_dir = "models"\n{EMBEDDING}', mode="hybrid")
+    return make_vault(tmp_path / "vault", NOTES, settings=f'model_dir = "models"\n{EMBEDDING}', mode="hybrid")
 
 
 def kb(vault: Vault, *args: str) -> None:

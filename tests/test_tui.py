@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from conftest import NOTES, Vault, run_kb
+from conftest import NOTES, Vault, indexed_vault, run_kb
 from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
 from test_ask_deep import TWO
-from vaults import indexed_vault
 
 from kb.config import load
 from kb.operations.opening.base import open_base

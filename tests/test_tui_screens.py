@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import Vault, kb_in, measured_vault
+from conftest import Vault, indexed_vault, kb_in, measured_vault
 from test_tui import played, rows, shown, talked, typed, until
 from textual.pilot import Pilot
 from textual.widgets import Input
-from vaults import indexed_vault
 
 import kb.tui.app
 from kb.domain.search import SearchQuery, SearchResult

@@ -7,12 +7,12 @@ from itertools import chain, islice, product
 from pathlib import Path
 
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, indexed_vault, make_vault, run_kb
 from fake_embedder import FakeModels, fake_models
 from hypothesis import given
 from hypothesis import strategies as st
 from ingest_fixtures import Workspace
-from vaults import EMBEDDING, indexed_vault
+from vaults import EMBEDDING
 
 from kb.config import load
 from kb.domain.search import SearchMode, SearchQuery, SearchResult, Widening

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import apsw
 import numpy as np
 import pytest
-from conftest import Ran, Vault, copy_vault, run_kb
+from conftest import Ran, Vault, copy_vault, indexed_vault, run_kb
 from fake_embedder import PRIMARY, FakeModels, Vectors, fake_models
-from vaults import EMBEDDING, indexed_vault
+from vaults import EMBEDDING
 
 from kb.config import load
 from kb.domain import search as domain

@@ -16,10 +16,10 @@ import apsw
 import lancedb
 import numpy as np
 import pytest
-from conftest import Vault, copy_vault, cpu_limited, run_kb
+from conftest import Vault, copy_vault, cpu_limited, indexed_vault, run_kb
 from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models, write_own_manifest
 from ingest_fixtures import AskedToStop
-from vaults import EMBEDDING, indexed_vault
+from vaults import EMBEDDING
 
 from kb.config import Config, load
 from kb.domain.ingest_events import EmbedAgain, EmbedBatchFinished, EmbedBatchStarted

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Vault, run_kb
+from conftest import Vault, indexed_vault, run_kb
 from test_ask_deep import RETRY, TWO
-from vaults import indexed_vault
 from web_fixtures import Served, serving
 
 from kb.wire.schemas import validate

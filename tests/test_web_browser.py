@@ -10,10 +10,9 @@ from urllib.parse import urlencode
 
 import pytest
 from browser import NEEDS_BROWSER, Watched, browser, let_in
-from conftest import NOTES, Vault
+from conftest import NOTES, Vault, indexed_vault
 from test_ask_deep import RETRY, TWO
 from test_note_html import HOSTILE
-from vaults import indexed_vault
 from web_fixtures import Served, serving
 
 if TYPE_CHECKING:

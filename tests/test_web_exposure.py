@@ -9,9 +9,9 @@ from typing import Any
 
 import apsw
 import pytest
-from conftest import Vault, kb_in, make_vault, write_notes
+from conftest import Vault, indexed_vault, kb_in, make_vault, write_notes
 from test_web_media import HOSTILE_PDF
-from vaults import ids_of, indexed_vault
+from vaults import ids_of
 from web_fixtures import Served, serving
 
 from kb.config import load

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Vault
+from conftest import Vault, indexed_vault
 from media_fixtures import MEDIA
-from vaults import indexed_vault
 from web_fixtures import Served, serving
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")

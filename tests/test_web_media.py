@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import browser, let_in, needs_browser
-from conftest import Vault, kb_in, make_vault
+from conftest import Vault, indexed_vault, kb_in, make_vault
 from media_fixtures import IMAGES, MEDIA, MODELS, SPEECH, needs_decoder, needs_tesseract, needs_whisper
-from vaults import indexed_vault
 from web_fixtures import Served, serving
 
 from kb.models.requirements import Lack
