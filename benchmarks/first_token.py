@@ -23,8 +23,7 @@ from benchmarks.installed_models import installed_models
 from benchmarks.measurement import Measurement, Table, Target
 from kb.assemble.catalogue import GGUF_FILE, SMOLLM2
 from kb.domain.generation import GenerateRequest, LanguageModel, Message, TokenChunk
-from kb.llm.gguf_model import LlamaCppModel, LlamaLimits
-from kb.llm.ollama import OllamaModel
+from kb.llm.language_models import LlamaCppModel, LlamaLimits, OllamaModel
 from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
 ROUNDS = 9

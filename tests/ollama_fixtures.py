@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message
-from kb.llm.ollama import OllamaModel
+from kb.llm.language_models import OllamaModel
 from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
 Step = dict[str, Any]

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answer_passages import ScriptedModel
+from conftest import Ran, Vault, indexed_vault, kb_in, make_vault, run_kb
 
 from kb.config import load
 from kb.domain.answers import Answer, AskEvent, Generated, Retrieved
@@ -19,8 +21,6 @@ from kb.domain.run_handle import RunHandle
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.base import Base, open_base
-from tests.answer_passages import ScriptedModel
-from tests.conftest import Ran, Vault, indexed_vault, kb_in, make_vault, run_kb
 
 NOTES = {
     "gateway.md": "# Gateway\n\nThe gateway retries a failed upload five times.\nThen it keeps the batch on disk.\n",

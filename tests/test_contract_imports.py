@@ -18,7 +18,7 @@ from kb.records import NamedTuple
 # Libraries of which each costs between 30 ms and 2 s, and rooms of kb that a question does not need.
 HEAVY = frozenset(
     "fastembed httpx jinja2 kiwipiepy lancedb llama_cpp markdown_it numpy onnxruntime pyarrow pydantic pymupdf rich "
-    "tokenizers xllamacpp yaml kb.chunk.chunkers kb.extract.markdown.document kb.llm.ollama "
+    "tokenizers xllamacpp yaml kb.chunk.chunkers kb.extract.markdown.document kb.llm.language_models "
     "kb.operations.ask.generate kb.operations.ingest.ingest kb.scan.walk kb.wire.schemas".split()
 )
 

@@ -16,7 +16,7 @@ from kb.config import Config, load
 from kb.domain.generation import LanguageModel, Message, ModelRef
 from kb.errors import ConfigError, ModelCorrupt, ModelMissing, ModelUnreachable, UsageError
 from kb.installation import extra_command
-from kb.llm.stops import StopStrings
+from kb.llm.language_models import StopStrings
 from kb.operations.ask.language_model import check_language_model, language_models
 from kb.operations.opening.loaded_models import LoadedModels
 from kb.runtimes import gguf as runtimes

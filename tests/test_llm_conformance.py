@@ -19,7 +19,7 @@ from ollama_fixtures import answer, asking, model_at, playing, serving, tool
 from kb.assemble.catalogue import GGUF_FILE, SMOLLM2
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenChunk
 from kb.errors import ModelCorrupt, ModelError, PromptTooLong
-from kb.llm.gguf_model import LlamaCppModel, LlamaLimits
+from kb.llm.language_models import LlamaCppModel, LlamaLimits
 from kb.models.manifest import read_installed
 from kb.runtimes import gguf as runtimes
 from kb.runtimes.gguf import GgufRuntime

@@ -14,7 +14,7 @@ from ollama_fixtures import QUICK, Step, answer, asking, model_at, playing, timi
 
 from kb.domain.generation import GenerateRequest, TokenChunk
 from kb.errors import ConfigError, KbError, ModelNotPulled, ModelTimeout, ModelUnreachable, StreamBroken
-from kb.llm.ollama import OllamaModel
+from kb.llm.language_models import OllamaModel
 from kb.runtimes import ollama_http
 from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
 

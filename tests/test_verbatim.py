@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from answer_passages import passage
 from conftest import make_vault, run_kb
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +29,6 @@ from kb.domain.text import WorkspacePath, stored_text
 from kb.extract.registry import EXTRACTORS
 from kb.language.sentences import sentences
 from kb.retrieve.snippet import below_headings, find_matches, make_snippet
-from tests.answer_passages import passage
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DATA = os.environ.get("KB_DATA")

@@ -16,10 +16,9 @@ from typing import Literal, NamedTuple
 
 from kb.domain.derived import DerivedName
 from kb.domain.ids import content_hash
-from kb.errors import StoreCorrupt, StoreError, StoreReadOnly
-from kb.private import make_private_folder
+from kb.errors import StoreCorrupt, StoreError
 from kb.store import queries
-from kb.store.connection import BUSY_TIMEOUT_MS, Connection, open_private, scrub, sqlite_errors
+from kb.store.connection import Connection, open_private, scrub, sqlite_errors
 
 CacheTable = Literal["vectors", "derived"]
 
@@ -190,12 +189,6 @@ def _open_cache(path: Path, table: CacheTable) -> Connection:
     Raises: StoreReadOnly; StoreError for any other failure.
     """
     try:
-        make_private_folder(path.parent)
-    except OSError as error:
-        raise StoreReadOnly(
-            f"{path.parent} cannot be made: {error.strerror}", "set storage.cache_dir to a directory that is yours"
-        ) from error
-    try:
         return _open(path, table)
     except StoreCorrupt:
         return _open_empty(path, table)
@@ -210,8 +203,7 @@ def _open_empty(path: Path, table: CacheTable) -> Connection:
 
 def _open(path: Path, table: CacheTable) -> Connection:
     with sqlite_errors(path):
-        db = open_private(path)
-        db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        db = open_private(path, "storage.cache_dir")
         queries.open_cache(db)
         (queries.create_vectors if table == "vectors" else queries.create_derived)(db)
         return db

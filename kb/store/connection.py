@@ -194,12 +194,6 @@ def open_writer(path: Path) -> apsw.Connection:
     from kb.private import require_writable  # a reader does without
 
     require_writable()
-    try:
-        make_private_folder(path.parent)
-    except OSError as error:
-        raise StoreReadOnly(
-            f"{path.parent} cannot be made: {error.strerror}", "set storage.data_dir to a directory that is yours"
-        ) from error
     with sqlite_errors(path):
         db = open_private(path)
         db.transaction_mode = "IMMEDIATE"
@@ -208,11 +202,22 @@ def open_writer(path: Path) -> apsw.Connection:
     return db
 
 
-def open_private(path: Path) -> apsw.Connection:
-    """A connection to a file that is its user's alone where it is made now, and with it what SQLite keeps beside it."""
+def open_private(path: Path, setting: str = "storage.data_dir") -> apsw.Connection:
+    """A connection to a file that is its user's alone where it is made now, and with it what SQLite keeps beside it.
+
+    Raises: StoreReadOnly where its folder cannot be made; `setting` names that.
+    """
+    try:
+        make_private_folder(path.parent)
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{path.parent} cannot be made: {error.strerror}", f"set {setting} to a directory that is yours"
+        ) from error
     with suppress(OSError):  # which SQLite tells in its own words
         make_private_file(path)
-    return apsw.Connection(str(path))
+    db = apsw.Connection(str(path))
+    db.set_busy_timeout(BUSY_TIMEOUT_MS)
+    return db
 
 
 def _require_own(db: apsw.Connection, path: Path) -> int:

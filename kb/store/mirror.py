@@ -79,11 +79,6 @@ def _how_to_reinstall() -> str:
     return f"reinstall it: {reinstall_command('sqlite-vec')}"
 
 
-def has_vectors(db: Connection) -> bool:
-    """Whether the file has vector tables, so that a writer must load sqlite-vec."""
-    return has_mirror(db)
-
-
 def mirrored(db: Connection) -> queries.MirroredModel | None:
     """The model whose vectors the mirror holds; None where none does."""
     return queries.select_mirrored(db)
@@ -125,7 +120,7 @@ def holds(held: queries.MirroredModel | None, model: EmbeddingModel) -> bool:
 
 
 def has_mirror(db: Connection) -> bool:
-    """Whether the mirror's table is there."""
+    """Whether the mirror's table is there, so that a writer must load sqlite-vec."""
     return bool(db.table_exists(None, "vec_primary"))
 
 

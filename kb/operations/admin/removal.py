@@ -37,7 +37,7 @@ from kb.store.connection import Connection, scrub, sqlite_errors, transaction, w
 from kb.store.documents import remove_document
 from kb.store.files import remove_artifacts_of_others, unreferenced_assets
 from kb.store.lance_table import table_sizes
-from kb.store.mirror import drop_mirror, has_mirror, has_vectors
+from kb.store.mirror import drop_mirror, has_mirror
 
 RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)
 
@@ -88,7 +88,7 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
                 queries.delete_run(db, run_id=run_id)
             queries.delete_forgotten_answers(db)
             queries.merge_indexes(db)
-        if has_vectors(db):
+        if has_mirror(db):
             scrub_vectors(db, config.vector_dir, handle)
         _forget_files(db, config, paths)
         scrub(db)

@@ -13,12 +13,12 @@ from threading import Event, Thread
 
 from kb.config import Config
 from kb.domain.results.answers import Disclosure
-from kb.errors import StoreError, StoreReadOnly
+from kb.errors import StoreError
 from kb.operations.opening.loaded_models import LoadedModels
 from kb.operations.opening.paging import token_counter
-from kb.private import is_read_only, make_private_folder
+from kb.private import is_read_only
 from kb.store import queries
-from kb.store.connection import BUSY_TIMEOUT_MS, Connection, open_private, sqlite_errors
+from kb.store.connection import Connection, open_private, sqlite_errors
 
 # About a year of an agent's work, some 60 MB.
 MOST_KEPT = 200_000
@@ -29,13 +29,8 @@ _GATHERED_S = 0.5
 
 def open_audit(path: Path) -> Connection:
     """The record at `path`, made where there is none. Raises: StoreReadOnly, StoreError and its kin."""
-    try:
-        make_private_folder(path.parent)
-    except OSError as error:
-        raise StoreReadOnly(f"{path.parent} cannot be made: {error.strerror}", "set storage.data_dir") from error
     with sqlite_errors(path):
         db = open_private(path)
-        db.set_busy_timeout(BUSY_TIMEOUT_MS)
         queries.open_audit(db)
     return db
 

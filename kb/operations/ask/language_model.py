@@ -68,7 +68,7 @@ def _kept(config: Config, provider: str, models: LoadedModels) -> LanguageModel:
 
 
 def _ollama(config: Config) -> LanguageModel:
-    from kb.llm.ollama import OllamaModel
+    from kb.llm.language_models import OllamaModel
     from kb.runtimes.ollama_http import OllamaServer, Timeouts
 
     llm = config.models_llm
@@ -77,7 +77,7 @@ def _ollama(config: Config) -> LanguageModel:
 
 
 def _llama_cpp(config: Config) -> LanguageModel:
-    from kb.llm.gguf_model import LlamaCppModel, LlamaLimits
+    from kb.llm.language_models import LlamaCppModel, LlamaLimits
     from kb.runtimes.gguf import library, no_library
 
     llm = config.models_llm

@@ -17,7 +17,7 @@ from kb.errors import StoreReadOnly, UsageError
 from kb.operations.opening.base import Base
 from kb.operations.search.search import bind_question
 from kb.store.connection import BUSY_TIMEOUT_MS
-from kb.store.mirror import has_vectors, vector_functions_path
+from kb.store.mirror import has_mirror, vector_functions_path
 from kb.store.sqlfile import SQL_DIR
 
 # The first words of an init file: kb does not overwrite a file with another beginning.
@@ -36,7 +36,7 @@ def bind_query(session: Base, query: SearchQuery) -> BoundQuery:
     """
     with session.reading() as base:
         name, terms, params = bind_question(base, query)
-        return BoundQuery(query.text, terms, SQL_DIR / name, params, has_vectors(base.db))
+        return BoundQuery(query.text, terms, SQL_DIR / name, params, has_mirror(base.db))
 
 
 def query_lines(bound: BoundQuery) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from kb.operations.opening.clock import now_utc
 from kb.store.connection import Connection, open_in_memory, open_reader, open_writer, sqlite_errors, writer_lock
 from kb.store.migrate import migrate
-from kb.store.mirror import has_vectors, load_vector_functions
+from kb.store.mirror import has_mirror, load_vector_functions
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def writing(sqlite: Path, *, with_vectors: bool = False, create: bool = False) -
     try:
         with writer_lock(sqlite), sqlite_errors(sqlite):
             migrate(db, now_utc())
-            if with_vectors or has_vectors(db):
+            if with_vectors or has_mirror(db):
                 load_vector_functions(db)
             yield db
     finally:

@@ -68,8 +68,7 @@ def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: Sea
         return result
     from kb.retrieve.notes import filter_notes  # most questions find something
 
-    notes = filter_notes(base.db, query.text, asked.filters, found=bool(result.hits))
-    return result._replace(note="; ".join([*([result.note] if result.note else []), *notes]) or None)
+    return _also_noted(result, *filter_notes(base.db, query.text, asked.filters, found=bool(result.hits)))
 
 
 def _without_documents(base: Base, result: SearchResult) -> SearchResult:
@@ -79,8 +78,7 @@ def _without_documents(base: Base, result: SearchResult) -> SearchResult:
     if base.index.state.pipelines_json == "[]":
         return result._replace(note=nothing_indexed(result.query.text))  # what else is lacking follows from it
     if queries.select_last_ingest(base.db) is None:
-        said = first_ingest_not_ended(result.query.text)
-        return result._replace(note=f"{result.note}; {said}" if result.note else said)
+        return _also_noted(result, first_ingest_not_ended(result.query.text))
     return result
 
 
@@ -92,8 +90,12 @@ def _without_words(result: SearchResult) -> SearchResult:
         return result
     from kb.retrieve.notes import by_meaning_only  # most questions have words that are found
 
-    said = by_meaning_only(result.query.text)
-    return result._replace(note=f"{result.note}; {said}" if result.note else said)
+    return _also_noted(result, by_meaning_only(result.query.text))
+
+
+def _also_noted(result: SearchResult, *notes: str) -> SearchResult:
+    """The result with more notes behind its own."""
+    return result._replace(note="; ".join(filter(None, (result.note, *notes))) or None)
 
 
 def _among_notes(
@@ -154,12 +156,11 @@ def _read(base: Base, query: SearchQuery) -> QueryTerms:
 def _near(base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource) -> SearchResult:
     """The hits of a question by its words and its meaning."""
     rule = fusion_rule(base.config)
-    begun = source.begin(_encoded(query, read))
     result = search_hybrid(
         base.index,
         query,
         read,
-        source.end(begun, max(rule.candidate_depth, 2 * query.k)),
+        encode_question(source, query, read, rule),
         rule,
         snippet_chars=base.config.search.snippet_chars,
         index_version=base.index_version,
