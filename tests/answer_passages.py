@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from kb.domain.citations import LineCitation
 from kb.domain.generation import Done, GenerateRequest, Message, ModelRef, TokenChunk, TokenStream, TokenUsage
 from kb.domain.search import Passage
+from kb.errors import StreamBroken
 
 
 def passage(number: int, text: str, *, lang: str = "en", headings: Sequence[str] = (), cosine: float = 0.85) -> Passage:
@@ -63,3 +64,23 @@ class ScriptedModel:
         for at, piece in enumerate(pieces):
             yield TokenChunk(piece if at == 0 else f" {piece}")
         yield Done("stop", TokenUsage(self.count_prompt_tokens(request.messages), len(pieces), 1))
+
+
+RETRY = "How often does the gateway retry a failed upload"
+
+
+TWO = f"{RETRY} and what colour is the roof of Jupiter?"
+
+
+class Replies(ScriptedModel):
+    """A model that gives one reply after the other."""
+
+    def __init__(self, *replies: str) -> None:
+        super().__init__("")
+        self.replies = list(replies)
+
+    def stream(self, request: GenerateRequest) -> TokenStream:
+        self.text = self.replies.pop(0)
+        if self.text == "broken":
+            raise StreamBroken("it broke off")
+        return super().stream(request)

@@ -116,3 +116,21 @@ def _entry(key: str, kind: int, value: bytes) -> bytes:
 def _text(value: str) -> bytes:
     data = value.encode()
     return struct.pack("<Q", len(data)) + data
+
+
+def entry(key: str, kind: int, value: bytes) -> bytes:
+    return struct.pack("<Q", len(key)) + key.encode() + struct.pack("<I", kind) + value
+
+
+def string(text: str) -> bytes:
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def gguf(*entries: bytes, version: int = 3) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", version, 0, len(entries)) + b"".join(entries)
+
+
+ARCHITECTURE = entry("general.architecture", 8, string("llama"))
+
+
+CONTEXT = entry("llama.context_length", 4, struct.pack("<I", 8192))

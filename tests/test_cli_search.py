@@ -15,7 +15,7 @@ import click
 import pytest
 from conftest import Kb, Ran, Vault
 from on_terminal import ESCAPES, LINK, on_a_terminal, shown_text
-from test_cli_output import require_valid
+from wire_schemas import require_valid
 
 from kb.cli.output.printing import MATCH
 from kb.cli.output.terminal import fold, width_cells

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Ran, Vault, kb_in
-from test_cli_output import require_valid
+from wire_schemas import require_valid
 
 NOTE = "# Quokka\n\nThe quokka of Rottnest smiles at the ferry.\n"
 

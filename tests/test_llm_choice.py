@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gguf_models import ARCHITECTURE, CONTEXT, entry, gguf, string
 from hypothesis import given
 from hypothesis import strategies as st
 from ollama_fixtures import playing
@@ -209,20 +210,6 @@ def test_a_prompt_counts_what_its_template_adds() -> None:
     assert estimated_prompt_tokens([Message("user", "a question")]) >= alone + 8
 
 
-def entry(key: str, kind: int, value: bytes) -> bytes:
-    return struct.pack("<Q", len(key)) + key.encode() + struct.pack("<I", kind) + value
-
-
-def string(text: str) -> bytes:
-    return struct.pack("<Q", len(text.encode())) + text.encode()
-
-
-def gguf(*entries: bytes, version: int = 3) -> bytes:
-    return b"GGUF" + struct.pack("<IQQ", version, 0, len(entries)) + b"".join(entries)
-
-
-ARCHITECTURE = entry("general.architecture", 8, string("llama"))
-CONTEXT = entry("llama.context_length", 4, struct.pack("<I", 8192))
 WORDS = entry("tokenizer.ggml.tokens", 9, struct.pack("<IQ", 8, 2) + string("a") + string("한"))
 SCORES = entry("tokenizer.ggml.scores", 9, struct.pack("<IQ", 6, 2) + struct.pack("<2f", 1, 2))
 FLAG = entry("general.flag", 7, b"\1")

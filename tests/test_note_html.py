@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from hostile_documents import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,42 +43,6 @@ def harm(rendered: str | None) -> list[object]:
             if name == "href" and not re.match(r"(?:https?:|mailto:)", value or ""):
                 found.append((tag, name, value))
     return found
-
-
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "<ScRiPt src=//evil.example/x.js></sCrIpT>",
-    "<img src=x onerror=alert(1)>",
-    "<svg onload=alert(1)><script>alert(1)</script></svg>",
-    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
-    "<a href='javascript:alert(1)'>x</a>",
-    "[x](javascript:alert(1))",
-    "[x](JaVaScRiPt:alert(1))",
-    "[x](&#106;avascript:alert(1))",
-    "[x](data:text/html,<script>alert(1)</script>)",
-    "[x](vbscript:msgbox)",
-    "![x](javascript:alert(1))",
-    "![x](https://evil.example/beacon.png)",
-    '![x"onerror="alert(1)](a.png)',
-    '[[x" onclick="alert(1)]]',
-    "![[x.png|<img src=x onerror=alert(1)>]]",
-    "<style>body{background:url(https://evil.example)}</style>",
-    "<p style='background:url(https://evil.example)'>x</p>",
-    "<link rel=stylesheet href=https://evil.example/x.css>",
-    "<meta http-equiv=refresh content='0;url=https://evil.example'>",
-    "<base href=https://evil.example>",
-    "<form action=https://evil.example><input name=a><button>x</button></form>",
-    "<object data=x></object><embed src=x><video src=x></video><audio src=x></audio>",
-    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)></style></mglyph></table></mtext></math>",
-    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'></noscript>",
-    "<!--><img src=x onerror=alert(1)>-->",
-    "<div id=reader name=question>clobber</div>",
-    "```<img src=x onerror=alert(1)>\n<script>alert(1)</script>\n```",
-    "> [!<img src=x onerror=alert(1)>] x",
-    "#<img/src=x/onerror=alert(1)>",
-    "<details open ontoggle=alert(1)>x</details>",
-    "<a href='https://ok.example' onclick=alert(1) target=_blank>x</a>",
-]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

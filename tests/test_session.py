@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 from conftest import Vault, make_vault, run_kb
 from fake_embedder import PRIMARY, FakeEmbedder, FakeModels, fake_models, write_own_manifest
-from test_store import next_migration
-from vaults import EMBEDDING
+from vaults import EMBEDDING, next_migration
 
 from kb.config import load
 from kb.domain.embeddings import EncodedQuestion

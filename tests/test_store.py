@@ -14,12 +14,12 @@ from typing import Any
 import apsw
 import pytest
 from conftest import Kb, Vault, run_kb
+from vaults import legacy_v1, next_migration
 
 from kb.errors import DiskFull, NotIndexed, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly
 from kb.operations.opening import base as opening
 from kb.operations.opening.writing import writing
-from kb.store import connection, queries
-from kb.store import migrate as migrating
+from kb.store import queries
 from kb.store.connection import (
     APPLICATION_ID,
     Migration,
@@ -33,6 +33,8 @@ from kb.store.connection import (
 )
 from kb.store.migrate import migrate, repeatable_hash, repeatable_names
 from kb.store.mirror import load_vector_functions, mirrored
+
+__all__ = ["next_migration"]  # a fixture
 
 NOW = "2026-01-01T00:00:00Z"
 
@@ -72,25 +74,6 @@ def test_a_current_file_is_left_alone(tmp_path: Path) -> None:
 def test_migrations_are_numbered_without_a_gap() -> None:
     assert [migration.number for migration in migrations()] == list(range(1, len(migrations()) + 1))
     assert all(migration.description for migration in migrations())
-
-
-def legacy_v1(path: Path) -> None:
-    """A file as the first release made it, with one document in it: history, so its text is the migration's own."""
-    db = apsw.Connection(str(path))
-    db.execute(migrations()[0].path.read_text(encoding="utf-8"))
-    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    db.execute(
-        """
-        INSERT INTO schema_meta VALUES ('schema_version', '1'), ('repeatable_hash', 'old');
-        INSERT INTO migrations VALUES (1, '2026-01-01T00:00:00Z', 'init');
-        CREATE VIEW document_overview AS SELECT doc_id FROM documents;
-        INSERT INTO assets VALUES ('a1', '/a.md', 'a.md', 'markdown', 9, 'c', 'copied', '/c', '2026-01-01T00:00:00Z');
-        INSERT INTO documents VALUES (
-          'd1', 'a1', 'a.md', 'A', 'ko', 'note', 'primary', 'p', 1, 1, '{}', '{}', '2026', '2026', '/a.md', 9, 1, 'v'
-        );
-        """
-    )
-    db.close()
 
 
 def test_a_file_of_the_first_release_migrates(tmp_path: Path) -> None:
@@ -136,18 +119,6 @@ def test_a_file_of_two_encoders_keeps_the_vectors_that_are_searched(tmp_path: Pa
         tables = names(db, "table")
         assert [name for name in tables for gone in ("secondary", "sentence") if gone in name] == []
         assert "chunk_tokens" in tables
-
-
-@pytest.fixture
-def next_migration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Migration:
-    """A kb one schema ahead of this one."""
-    path = tmp_path / "next.sql"
-    path.write_text("CREATE TABLE added (x INTEGER) STRICT;", encoding="utf-8")
-    ahead = Migration(latest_version() + 1, "add a table", path)
-    known = (*migrations(), ahead)
-    monkeypatch.setattr(connection, "migrations", lambda: known)
-    monkeypatch.setattr(migrating, "migrations", lambda: known)
-    return ahead
 
 
 def test_a_pending_migration_runs_once_and_is_recorded(tmp_path: Path, next_migration: Migration) -> None:

@@ -2,82 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import cast
 
 import pytest
+from answer_passages import TWO
 from conftest import NOTES, Vault, indexed_vault, run_kb
 from rich.cells import cell_len
 from syrupy.assertion import SnapshotAssertion
-from test_ask_deep import TWO
-
-from kb.config import load
-from kb.operations.opening.base import open_base
 
 pytest.importorskip("textual")
 
+from screens_played import played, rows, shown, talked, typed, until
 from textual.events import Paste
 from textual.pilot import Pilot
-from textual.widgets import Input
 
-from kb.tui.app import DEBOUNCE_S, SearchApp
+from kb.tui.app import SearchApp
 from kb.tui.widgets import MOST_CHARACTERS
 
 pytestmark = pytest.mark.slow
-
-
-Play = Callable[[Pilot[None], SearchApp], Awaitable[None]]
-
-
-def played(
-    vault: Vault,
-    play: Play,
-    *settings: str,
-    size: tuple[int, int] = (120, 36),
-    question: str = "",
-    may_write: bool = True,
-) -> None:
-    """The app on a vault, played by its keys."""
-
-    async def run() -> None:
-        with open_base(load(str(vault.config), settings), many=True) as session:
-            app = SearchApp(session, question, may_write=may_write)
-            async with app.run_test(size=size) as pilot:
-                await play(pilot, app)
-
-    asyncio.run(run())
-
-
-async def typed(pilot: Pilot[None], text: str) -> None:
-    """Types, as a person does: a key at a time; then looks at what was found for all of it, not for its beginning."""
-    app = cast(SearchApp, pilot.app)
-    line = app.query_one("#line", Input)
-    for char in text:
-        line.insert_text_at_cursor(char)
-        await pilot.pause()
-    await pilot.pause(3 * DEBOUNCE_S)
-    await until(pilot, lambda: app._asking.shown == app._asking.newest)
-
-
-async def until(pilot: Pilot[None], so: Callable[[], bool]) -> None:
-    """Waits for what the keys have begun."""
-    for _ in range(3_000):
-        if so():
-            return
-        await pilot.pause(0.01)
-    raise AssertionError(shown(cast(SearchApp, pilot.app)))
-
-
-def shown(app: SearchApp) -> str:
-    """The screen as text."""
-    lines = app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in line).rstrip() for line in lines)
-
-
-def rows(app: SearchApp) -> int:
-    return app._found._list.option_count
 
 
 def test_hits_come_as_one_types_and_the_place_stands_beside_them(vault: Vault) -> None:
@@ -275,14 +217,6 @@ def test_no_size_is_too_small_or_too_large(size: tuple[int, int], vault: Vault) 
             await pilot.press("down", "f1", "escape")
 
     played(vault, play, size=size, question="gateway")
-
-
-def talked(vault: Vault, *lines: str, settings: tuple[str, ...] = ()) -> str:
-    """What `kb ui --plain` answers to lines."""
-    options = [word for each in settings for word in ("--set", each)]
-    ran = run_kb("--config", str(vault.config), *options, "ui", "--plain", stdin="".join(f"{line}\n" for line in lines))
-    assert (ran.code, ran.stderr) == (0, "")
-    return ran.stdout
 
 
 def test_plain_lists_are_numbered_and_keys_are_letters(vault: Vault) -> None:

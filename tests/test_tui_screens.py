@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, indexed_vault, kb_in, measured_vault
-from test_tui import played, rows, shown, talked, typed, until
+from screens_played import played, rows, shown, talked, typed, until
 from textual.pilot import Pilot
 from textual.widgets import Input
 

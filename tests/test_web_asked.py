@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from answer_passages import RETRY, TWO
 from conftest import Vault, indexed_vault, run_kb
-from test_ask_deep import RETRY, TWO
 from web_fixtures import Served, serving
 
 from kb.wire.schemas import validate

