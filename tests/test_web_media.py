@@ -138,6 +138,8 @@ def test_a_pdf_is_drawn_at_its_page_with_the_passage_marked(browser: Browser, se
         rectangles = [box for each in sheet.locator(".rectangle").all() if (box := each.bounding_box())]
         middle = words["y"] + words["height"] / 2
         assert any(box["y"] <= middle <= box["y"] + box["height"] for box in rectangles)
+        asked = page.evaluate("() => [...CSS.highlights.get('asked')].map((range) => range.toString())")
+        assert {"Fir", "Landing", "battery"} <= set(asked)
         before = page.locator(".paged").evaluate("(each) => each.scrollTop")
         page.keyboard.press("Home")
         page.wait_for_function(f"() => document.querySelector('.paged').scrollTop < {before}")

@@ -51,7 +51,7 @@ export function pages(view) {
   }).observe(holder);
   const cited = sheets[(place?.page ?? 1) - 1];
   const marked = cited?.querySelector(".rectangle");
-  holder.goTo = () => (marked ?? cited)?.scrollIntoView({ block: marked ? "center" : "start", inline: "nearest" });
+  holder.goTo = () => (marked ?? cited)?.scrollIntoView({ block: "start", inline: "nearest" });
   holder.tools = tools;
   return holder;
 }
@@ -156,6 +156,7 @@ function layText(sheet, found) {
   layer.style.visibility = "";
   layer.append(h("span", { class: "between", "aria-hidden": "true" }));
   scale(sheet);
+  sheet.dispatchEvent(new Event("laid", { bubbles: true }));
 }
 
 /** Moves what fills the space between lines to the end of a selection, which stays there while one drags over the space. */

@@ -27,7 +27,7 @@ export async function show(state, go) {
     const same = shown && shown.asked === asked.toString();
     const found = same ? shown.view : await get("document", "/api/document", asked);
     if (found === null) return;
-    shown = { asked: asked.toString(), view: found };
+    shown = { asked: asked.toString(), view: found, question: state.q };
     const parts = body(found, state);
     fill(reader, head(found, state, go), parts, parts.firstChild?.tools);
     reader.hidden = false;
@@ -41,6 +41,8 @@ export async function show(state, go) {
     reader.replaceChildren(h("div", { class: "failure", role: "alert" }, h("p", {}, error.message), h("p", {}, error.hint)));
   }
 }
+
+byId("reader").addEventListener("laid", () => highlightWords(byId("reader"), shown?.question ?? "")); // a page of a PDF has text
 
 /** The text of the place that is shown, as it stands in the file; of the whole document where no place is. */
 export function shownText() {
@@ -226,7 +228,7 @@ function highlightWords(reader, question) {
   const asked = question.toLowerCase().split(/[\s"'()*^:?!.,]+/u).filter((word) => word.length > 1);
   if (!asked.length) return;
   const ranges = [];
-  for (const root of reader.querySelectorAll(".cited")) {
+  for (const root of reader.querySelectorAll(".cited, .sheet:has(> .cited) > .page-text")) {
     const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
     for (let node = walk.nextNode(); node; node = walk.nextNode()) {
       const text = node.data.toLowerCase();
