@@ -8,7 +8,16 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kb.api import Answer, Fetched, FetchTarget, KnowledgeBase, SearchFilters, SearchResult, open_knowledge_base
+    from kb.api import (
+        Answer,
+        Fetched,
+        FetchTarget,
+        IngestReport,
+        KnowledgeBase,
+        SearchFilters,
+        SearchResult,
+        open_knowledge_base,
+    )
 
 __version__ = "0.1.0"
 
@@ -16,6 +25,7 @@ __all__ = [
     "Answer",
     "FetchTarget",
     "Fetched",
+    "IngestReport",
     "KnowledgeBase",
     "SearchFilters",
     "SearchResult",
@@ -24,10 +34,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Imports the names of `kb.api` on first use, so the command line does not load it."""
-    if name.startswith("__") or name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # with it, type checkers would take any name for one of kb
 
-    return getattr(import_module("kb.api"), name)
+    def __getattr__(name: str) -> object:
+        """Imports the names of `kb.api` on first use, so the command line does not load it."""
+        if name.startswith("__") or name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module("kb.api"), name)

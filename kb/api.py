@@ -18,16 +18,16 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from kb.config import Config, load
 from kb.domain.answers import Answer
-from kb.domain.filters import SearchFilters
+from kb.domain.filters import FILTERS, SearchFilters
 from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
 from kb.domain.results.ingest import IngestReport
 from kb.domain.results.inspection import Listed, ListedKind
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import SearchMode, SearchResult
+from kb.domain.search import MODES, SearchMode, SearchQuery, SearchResult
 from kb.errors import UsageError
 from kb.operations.opening.base import Base
 
@@ -109,10 +109,10 @@ class KnowledgeBase:
         """
         from kb.operations.search.search import search
 
+        query = self._query(text, mode, k, filters)
         if not text.strip():
             raise UsageError("no question", 'example: base.search("retry backoff")')
-        base = self._open
-        return search(base, base.defaults.query(text, mode, _count(k), filters))
+        return search(self._open, query)
 
     def ask(
         self,
@@ -138,7 +138,7 @@ class KnowledgeBase:
         from kb.operations.ask.findings import AskRequest
 
         base = self._open
-        query = base.defaults.query(question, mode, _count(k), filters)
+        query = self._query(question, mode, k, filters)
         request = AskRequest(*query, provider=provider, session_id=conversation, keep=keep)
         if deep:
             request = request._replace(depth=base.config.rag.deep_steps)
@@ -168,6 +168,8 @@ class KnowledgeBase:
         """
         from kb.operations.inspect.listing import MOST_LISTED, list_things
 
+        if what not in (kinds := get_args(ListedKind)):
+            raise UsageError(f"there is no list of {what!r}", f"one of {', '.join(kinds)}")
         cursor = None
         while True:
             page = list_things(self._open, what, glob=glob, limit=MOST_LISTED, cursor=cursor)
@@ -216,9 +218,24 @@ class KnowledgeBase:
 
         base = self._open
         file = suite_file(base.config, None if suite is None else os.fspath(suite))
-        asked = base.defaults.query("", mode, _count(k))
+        asked = self._query("", mode, k)
         request = RunRequest(file, asked.mode, asked.k, name, with_answers)
         return run_suite(base, request, _handle(on_event))
+
+    def _query(
+        self, text: str, mode: SearchMode | None, k: int | None, filters: SearchFilters = _EVERYTHING
+    ) -> SearchQuery:
+        """The question. Raises: UsageError for values that only a program without type checks gives."""
+        if not isinstance(text, str):
+            raise UsageError(f"a question is text, not {text!r}")
+        if k is not None and not (isinstance(k, int) and 1 <= k <= 1000):
+            raise UsageError(f"k is {k!r}", "a whole number between 1 and 1000")
+        if mode is not None and mode not in MODES:
+            raise UsageError(f"there is no mode {mode!r}", f"one of {', '.join(MODES)}")
+        many = [each.field for each in FILTERS if each.many]
+        if not isinstance(filters, SearchFilters) or any(isinstance(getattr(filters, name), str) for name in many):
+            raise UsageError(f"filters are {filters!r}", 'for example SearchFilters(tags_any=("infra",), lang="en")')
+        return self._open.defaults.query(text, mode, k, filters)
 
     @property
     def _open(self) -> Base:
@@ -229,12 +246,6 @@ class KnowledgeBase:
 
 def _handle(on_event: OnEvent | None) -> RunHandle:
     return RunHandle() if on_event is None else RunHandle(on_event)
-
-
-def _count(k: int | None) -> int | None:
-    if k is not None and not 1 <= k <= 1000:
-        raise UsageError(f"k is {k}", "between 1 and 1000")
-    return k
 
 
 def _flag(value: object) -> str:

@@ -132,12 +132,17 @@ def test_several_threads_ask_one_base(vault: Vault) -> None:
     [
         (lambda base: base.search(" "), UsageError, "no question"),
         (lambda base: base.search("gateway", k=0), UsageError, "k is 0"),
+        (lambda base: base.search("gateway", k=2.5), UsageError, "k is 2.5"),
+        (lambda base: base.search("gateway", mode="fuzzy"), UsageError, "no mode 'fuzzy'"),
+        (lambda base: base.search(None), UsageError, "not None"),
+        (lambda base: base.search("gateway", filters=SearchFilters(tags_any="infra")), UsageError, "tags_any='infra'"),
+        (lambda base: base.ask("gateway?", filters={"lang": "en"}), UsageError, "filters are"),
+        (lambda base: next(base.list("foo")), UsageError, "no list of 'foo'"),
         (lambda base: base.search("'retry AND'"), QuerySyntaxError, "FTS5"),
         (lambda base: base.ask(""), UsageError, "no question"),
         (lambda base: base.fetch(), UsageError, "no place"),
         (lambda base: base.ingest("/etc"), UsageError, "/etc"),
     ],
-    ids=["no words", "k", "raw", "no question", "no place", "outside"],
 )
 def test_what_cannot_be_done_is_an_error(call: object, error: type[Exception], said: str, vault: Vault) -> None:
     with opened(vault) as base, pytest.raises(error, match=re.escape(said)):
