@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import here, text_of
+from agents import call, here, text_of
 from conftest import NOTES, Vault, indexed_vault, kb_in, write_notes
 from fake_embedder import FakeModels, fake_models
 from vaults import EMBEDDING
@@ -226,6 +226,21 @@ def test_the_last_places_of_a_search_are_of_the_other_language(fake_models: Fake
     for other in (of_korean, by_words, of_two):
         assert {hit["source"] for hit in other.structured_content["hits"]} == {"ko"}
         assert "가장 가까운 곳" not in text_of(other)
+
+
+def test_a_hit_has_the_day_by_which_dated_finds_its_document(tmp_path: Path) -> None:
+    created = "---\ncreated: 2024-07-03\n---\n# Heron\n\nA heron nests.\n"
+    made = indexed_vault(
+        tmp_path, {"said.md": created, "2023-05-06 named.md": "# Heron\n\nA heron.\n", "bare.md": "A heron."}
+    )
+
+    def dates(**filters: str) -> dict[str, str]:
+        found = call(made, "search", query="heron", **filters).structured_content["hits"]
+        return {each["citation"].partition("#")[0]: each["date"] for each in found}
+
+    assert dates() == {"said.md": "2024-07-03", "2023-05-06%20named.md": "2023-05-06", "bare.md": "2026-02-02"}
+    assert dates(dated="2024-07") == {"said.md": "2024-07-03"}
+    assert dates(dated="2023") == {"2023-05-06%20named.md": "2023-05-06"}
 
 
 def test_a_client_is_told_of_what_it_wants_to_hear(vault: Vault) -> None:
