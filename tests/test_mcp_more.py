@@ -215,15 +215,15 @@ def test_the_last_places_of_a_search_are_of_the_other_language(fake_models: Fake
         pages = [await client.call_tool("search", asked)]
         while cursor := pages[-1].structured_content["next_cursor"]:
             pages.append(await client.call_tool("search", {**asked, "cursor": cursor}))
-        others = {"lang": "ko"}, {"mode": "lexical"}, {"limit": 2}
+        others = {"lang": "ko"}, {"mode": "lexical"}, {"limit": 2}, {"max_tokens": 400}
         return [*pages, *[await client.call_tool("search", {**asked, **each}) for each in others]]
 
-    *pages, of_korean, by_words, of_two = here(made, talk)
+    *pages, of_korean, by_words, of_two, of_few_tokens = here(made, talk)
     cited = [[hit["citation"] for hit in page.structured_content["hits"]] for page in pages]
     assert [each.partition("/")[0] for each in cited[0]] == ["ko"] * 4 + ["en"] * 2
     assert "note: 5-6번: 언어 en에서 가장 가까운 곳 (lang=en로 더)" in text_of(pages[0])
     assert sorted(each.partition("#")[0] for page in cited for each in page) == sorted(notes)
-    for other in (of_korean, by_words, of_two):
+    for other in (of_korean, by_words, of_two, of_few_tokens):
         assert {hit["source"] for hit in other.structured_content["hits"]} == {"ko"}
         assert "가장 가까운 곳" not in text_of(other)
 

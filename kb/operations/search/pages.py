@@ -56,8 +56,9 @@ def search_page(
         wanted = query._replace(k=len(shown) + query.k + 1)
         result, found_by = _fused(base, wanted, also) if also else (search(base, wanted), {})
         new = [hit for hit in result.hits if hit.chunk_id[:_ID_CHARS] not in shown]
-        if other_language and not shown:
-            result, new = _with_other_language(base, query, result)
+        other, near = _in_other_language(base, query, result) if other_language and not shown else (None, ())
+        kept = [hit for hit in new if hit.chunk_id not in {each.chunk_id for each in near}]
+        new = [*kept[: query.k - len(near)], *near, *kept[query.k - len(near) :]]
         counter = token_counter(base.config, base.models)
         hits, tokens = _within(new[: query.k], max_tokens, counter)
         ids = json.dumps(sorted({hit.doc_id for hit in hits}))
@@ -69,7 +70,9 @@ def search_page(
             goes_on = len(hits) < len(new) and len(told) < MOST_SHOWN
             state = {"q": mark, "s": "".join(told)}
             next_cursor = write_cursor("search", revision, state) if goes_on else None
-            found = result._replace(hits=hits)
+            numbers = [number for number, hit in enumerate(hits, 1) if hit in near]
+            said = nearest_in_other_language(query.text, other, numbers[0], numbers[-1]) if other and numbers else None
+            found = result._replace(hits=hits, note="; ".join(filter(None, (result.note, said))) or None)
             return SearchPage(found, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision, found_by)
 
         page = page_of(hits, tokens)
@@ -121,28 +124,20 @@ def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchR
     return results[0]._replace(hits=hits, note="; ".join(notes) or None), found_by
 
 
-def _with_other_language(base: Base, query: SearchQuery, result: SearchResult) -> tuple[SearchResult, list[Passage]]:
-    """The hits, of whose first `query.k` three in eight are of the commonest other language, and a note on them.
+def _in_other_language(base: Base, query: SearchQuery, result: SearchResult) -> tuple[str | None, tuple[Passage, ...]]:
+    """The commonest other language and its best passages, three of eight places, without those among the first hits.
 
     Words and meaning favour the language of a question. Of 200 questions whose page is in the other one, 64 % have it
     among 8 hits without these places, 82 % with them; of 200 whose page is in their own, one loses it.
     """
-    hits = list(result.hits)
     own = query_language(query.text)
     other = next((each for each in stored_values(base.db, "lang") if each not in (own, "und")), None)
     places = query.k * 3 // 8
     if other is None or not places or result.query.mode == "lexical" or query.filters.lang:
-        return result, hits
+        return None, ()
     near = search(base, query._replace(k=places, filters=query.filters._replace(lang=other))).hits
-    first = {hit.chunk_id for hit in hits[: query.k]}
-    added = [hit for hit in near if hit.chunk_id not in first]
-    if not added:
-        return result, hits
-    kept = hits[: query.k - len(added)]
-    known = {hit.chunk_id for hit in added}
-    rest = [hit for hit in hits[len(kept) :] if hit.chunk_id not in known]
-    said = nearest_in_other_language(query.text, other, len(kept) + 1, len(kept) + len(added))
-    return result._replace(note="; ".join(filter(None, (result.note, said)))), [*kept, *added, *rest]
+    first = {hit.chunk_id for hit in result.hits[: query.k]}
+    return other, tuple(hit for hit in near if hit.chunk_id not in first)
 
 
 def _mark(query: SearchQuery, also: Sequence[str]) -> int:
