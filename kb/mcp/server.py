@@ -204,11 +204,12 @@ class _Lines:
 
 
 def _is_message(line: str) -> bool:
+    """Whether it is one; the library takes a request with an id that cannot be, such as null, for a notification."""
     try:
-        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
         return False
-    return True
+    return not isinstance(message, types.JSONRPCNotification) or '"id"' not in line or "id" not in json.loads(line)
 
 
 class _Written:
