@@ -11,7 +11,6 @@ or value that is asked for. `differs` asks what two places say differently, `sam
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from kb.domain.citations import LineCitation
 from kb.domain.search import Passage, SearchQuery
 from kb.domain.text import Range
 from kb.operations.opening.base import Base, open_base
-from kb.operations.search.search import search, vector_source
+from kb.operations.search.search import search
 
 SETS = (HELD_OUT, "ask-fastapi", "notes-ko", "golden", KINDS)
 """The sets that are measured, unless told otherwise."""
@@ -96,10 +95,8 @@ def _shown(base: Base, root: Path, asked: Asked) -> Shown:
     at = LineCitation(path, 1, 1 + text.count("\n"))
     passage = Passage("", "", path, path, "", "[]", None, text, "[]", "", cited=at, number=1)
     result = search(base, SearchQuery(asked.text, "hybrid", 1))
-    source = vector_source(base, result.query)
-    assert source is not None  # the documents are embedded
-    near = partial(source.similarities, result.read_as or asked.text)
-    (excerpt,) = read_excerpts(asked.text, term_weights(base.index, result.searched), [passage], near)
+    terms = term_weights(base.index, result.searched)
+    (excerpt,) = read_excerpts(result.read_as or asked.text, terms, [passage], base.judge)
     pieces = [(piece.start, piece.end) for piece in excerpt.pieces]
     in_pieces, in_shown = (_hold(excerpt, ranges, asked.answer) for ranges in (pieces, excerpt.shown))
     return Shown(asked, in_pieces, in_shown, sum(end - start for start, end in excerpt.shown))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from kb.domain.answers import PassageReading
 from kb.domain.citations import LineCitation
 from kb.domain.generation import Done, GenerateRequest, Message, ModelRef, TokenChunk, TokenStream, TokenUsage
-from kb.domain.search import Passage
+from kb.domain.search import Passage, Sentence
 from kb.errors import StreamBroken
 
 
@@ -34,6 +35,23 @@ def passage(number: int, text: str, *, lang: str = "en", headings: Sequence[str]
         vector_score=cosine,
         vector_rank=number,
     )
+
+
+class ReadingJudge:
+    """A judge that says of a passage or a sentence what it is told of a text; 0 of any other."""
+
+    def __init__(self, logits: Mapping[str, float]) -> None:
+        self.logits = logits
+        self.read_texts: list[str] = []
+
+    def read(self, question: str, given: Sequence[tuple[Passage, Sequence[Sentence]]]) -> list[PassageReading]:
+        self.read_texts += [passage.text for passage, _ in given]
+        return [
+            PassageReading(
+                self.logits.get(passage.text, 0.0), tuple(self.logits.get(each.text, 0.0) for each in sentences)
+            )
+            for passage, sentences in given
+        ]
 
 
 class ScriptedModel:

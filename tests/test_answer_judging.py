@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pytest
-from answer_passages import passage
+from answer_passages import ReadingJudge, passage
 
 from kb.answer.judging import Fitted, Judgement, judge, standing
-from kb.answer.pieces import COMPARED_SENTENCES, SHOWN_CHARS, Excerpt, read_excerpts
+from kb.answer.pieces import SHOWN_CHARS, Excerpt, read_excerpts
 from kb.answer.quoting import quote_excerpts, show_excerpt
 from kb.domain.citations import Citation, PageCitation, RegionCitation
 from kb.domain.search import Passage, RetrievalDetail, Sentence, TermWeight
@@ -18,14 +18,10 @@ QUESTION = "where is the valve of the cellar?"
 GREEN = "The valve of the cellar is green."
 
 
-def excerpts(*texts: str, near: Mapping[str, float] | None = None) -> tuple[Excerpt, ...]:
+def excerpts(*texts: str) -> tuple[Excerpt, ...]:
     """The pieces of passages with these texts, each with less of a score than the one before."""
-
-    def nearness(sentences: Sequence[str]) -> list[float]:
-        return [(near or {}).get(sentence, 0.0) for sentence in sentences]
-
     given = [passage(number, text) for number, text in enumerate(texts, 1)]
-    return read_excerpts(QUESTION, TERMS, given, None if near is None else nearness)
+    return read_excerpts(QUESTION, TERMS, given, None)
 
 
 def test_the_best_sentence_is_shown_with_its_neighbours() -> None:
@@ -45,41 +41,41 @@ def test_a_piece_stays_short_and_goes_on_rather_than_back() -> None:
     assert text[start:end] == only.text()
 
 
-def test_what_is_near_in_meaning_wins_without_words() -> None:
-    turn = "Turn the green wheel to stop the water."
-    text = f"Bread is in the box of the cellar. {turn}"
+TURN = "Turn the green wheel on the left of the door to stop the water at once."
+
+
+def test_what_a_judge_reads_as_the_answer_wins_without_words() -> None:
+    text = f"Bread is in the box of the cellar. {TURN}"
     assert excerpts(text)[0].best.text == "Bread is in the box of the cellar."
-    assert excerpts(text, near={turn: 0.8, "Bread is in the box of the cellar.": 0.4})[0].best.text == turn
+    read = read_excerpts(QUESTION, TERMS, [passage(1, text)], ReadingJudge({TURN: 8.0, text: 1.0}))
+    assert read[0].best.text == TURN
+    assert read[0].logit == (1.0 + 8.0) / 2  # whole, and the piece alone
 
 
-def test_only_sentences_of_the_first_passage_are_compared_and_no_more_than_some() -> None:
-    compared: list[str] = []
-
-    def nearness(sentences: Sequence[str]) -> list[float]:
-        compared.extend(sentences)
-        return [0.5] * len(sentences)
-
-    long = " ".join(f"The lamp number {number} hums." for number in range(40))
-    given = [passage(1, f"{long} {GREEN}"), passage(2, "The door is blue.")]
-    assert len(read_excerpts(QUESTION, TERMS, given, nearness)) == 2
-    assert len(compared) == COMPARED_SENTENCES
-    assert GREEN in compared
-    assert "The door is blue." not in compared
+def test_a_judge_orders_passages_that_score_nearly_as_much() -> None:
+    first, near, far = (
+        passage(number, text)._replace(score=score)
+        for number, (text, score) in enumerate(((GREEN, 0.60), (TURN, 0.58), ("The valve drips.", 0.50)), 1)
+    )
+    judge = ReadingJudge({GREEN: -1.0, TURN: 3.0, "The valve drips.": 9.0})
+    read = read_excerpts(QUESTION, TERMS, [first, near, far], judge)
+    assert [each.passage.text for each in read] == [TURN, GREEN, "The valve drips."]
+    assert read[0].logit == 3.0
+    assert "The valve drips." not in judge.read_texts
+    assert len(read_excerpts(QUESTION, TERMS, [first, passage(2, "")], judge)) == 1
 
 
-def found(late: float | None, cosine: float | None = 0.8, words: float = 0.6) -> RetrievalDetail:
-    return RetrievalDetail("hybrid", 5.0, 1, cosine, 1, late_score=late, lexical_share=words)
+def found(words: float) -> RetrievalDetail:
+    return RetrievalDetail("hybrid", 5.0, 1, 0.8, 1, late_score=0.7, lexical_share=words)
 
 
-def test_the_first_passage_is_compared_with_the_next_ones_by_what_it_was_found_by() -> None:
-    late = standing(found(0.7), [found(0.7), found(0.5), found(0.3), found(None)])
-    assert (late.measure, late.score, late.lead) == ("late", 0.7, pytest.approx(0.3))
-    cosine = standing(found(None), [found(None), found(None, 0.6), found(0.9, None)])
-    assert (cosine.measure, cosine.lead) == ("cosine", pytest.approx(0.2))
-    words = standing(found(None, None), [found(None, None)])
-    assert (words.measure, words.score, words.lead) == ("words", 0.6, 0.6)
-    alone = standing(found(0.7), [found(0.7)])
-    assert alone.lead == 0
+def test_the_first_passage_is_compared_with_the_next_ones_by_its_words() -> None:
+    best = standing(found(0.6), [found(0.6), found(0.5), found(0.3)])
+    assert (best.words, best.lead, best.token_lead) == (0.6, pytest.approx(0.2), 0)
+    late = [each._replace(late_score=score) for each, score in zip([found(0.6)] * 3, (0.7, 0.5, 0.3), strict=True)]
+    assert standing(late[0], late).token_lead == pytest.approx(0.3)
+    assert standing(late[1], late).token_lead == pytest.approx(0.1)
+    assert standing(found(0.6), [found(0.6)]).lead == 0.6
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, right: float, *texts: str, about: float = 0.0) -> Judgement:
@@ -124,6 +120,14 @@ def test_a_second_piece_belongs_to_an_answer_where_its_passage_scores_nearly_as_
     assert len(made._replace(excerpts=(first, near)).shown()) == 2
 
 
+def test_places_that_a_judge_finds_far_from_an_answer_are_not_near() -> None:
+    first, second, third = excerpts(GREEN, "The cellar is deep.", "A valve leaks.")
+    best = standing(found(0.7), [found(0.7)])
+    assert judge(QUESTION, TERMS, (first, second), best).near() is None
+    read = (first._replace(logit=-1.0), second._replace(logit=-4.0), third)
+    assert judge(QUESTION, TERMS, read, best).near() == {first.passage.chunk_id}
+
+
 def test_nothing_found_is_not_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = judged(monkeypatch, 9.0, about=9.0)
     assert (nothing.about, nothing.right) == (0.0, 0.0)
@@ -145,15 +149,20 @@ def test_a_name_that_stands_nowhere_in_the_passage_counts() -> None:
     assert features("where did Bruno buy the valve?", text)["strangers"] == 1
 
 
-@pytest.mark.parametrize("measure", ["late", "cosine", "words"])
-def test_the_shipped_models_know_every_measure_and_prefer_what_scores_more(measure: str) -> None:
-    others = [found(0.2, 0.2, 0.1)] * 3
-    low, high = (
-        found(score if measure == "late" else None, None if measure == "words" else score, score)
-        for score in (0.2, 0.9)
+@pytest.mark.parametrize(("low", "high"), [((0.2, None), (0.9, None)), ((0.5, -2.0), (0.5, 3.0))])
+def test_the_shipped_models_prefer_what_holds_more_words_and_what_reads_as_an_answer(
+    low: tuple[float, float | None], high: tuple[float, float | None]
+) -> None:
+    others = [found(0.1)] * 3
+    less, more = (
+        judge(
+            QUESTION,
+            TERMS,
+            (excerpts(GREEN)[0]._replace(logit=logit),),
+            standing(found(words), [found(words), *others]),
+        )
+        for words, logit in (low, high)
     )
-    less, more = (judge(QUESTION, TERMS, excerpts(GREEN), standing(each, [each, *others])) for each in (low, high))
-    assert less.standing.measure == measure
     assert more.about > less.about
     assert more.right > less.right
 

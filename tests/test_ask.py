@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from answer_passages import ScriptedModel
+from answer_passages import ReadingJudge, ScriptedModel
 from conftest import Ran, Vault, indexed_vault, kb_in, make_vault, run_kb
 
 from kb.config import load
@@ -75,7 +75,7 @@ def answered_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[LanguageModel | No
 
 
 def test_your_own_sentence_answers_with_its_lines(asked: Vault) -> None:
-    ran = kb(asked, "ask", RETRY, "--json")
+    ran = kb(asked, *LEAST_SURE, "ask", RETRY, "--json")
     assert ran.code == 0, ran.stderr
     answer = ran.json
     assert answer["answer"].startswith("The gateway retries a failed upload five times.\n")
@@ -121,7 +121,7 @@ def test_a_sentence_that_reads_against_the_question_is_not_sure(asked: Vault) ->
 
 
 def test_a_korean_question_is_answered_in_korean(asked: Vault) -> None:
-    ran = kb(asked, "ask", "정전이 나면 배터리가 얼마나 버티나?")
+    ran = kb(asked, *LEAST_SURE, "ask", "정전이 나면 배터리가 얼마나 버티나?")
     assert ran.code == 0
     assert "정전이 나면 배터리가 네 시간을 버틴다. [1]" in ran.stdout
     assert "[1] battery.md#L3" in ran.stdout
@@ -357,3 +357,24 @@ def test_a_relative_day_is_shown_with_the_day_it_was_written(
     assert kb(vault, "ingest", "--no-embed").code == 0
     answer = kb(vault, "--set", "rag.score_gate=0", "ask", question, "--json").json
     assert [each for each in answer["notes"] if "2026-03-02" in each] == ([note] if note else [])
+
+
+@pytest.mark.parametrize(
+    ("names", "note"),
+    [
+        (("2026-01-12 limits.md", "2026-03-02 limits.md"), "[1] and [2] differ: they are of 2026-03-02 and 2026-01-12"),
+        (("limits.md", "limits-2.md"), "[1] and [2] differ"),
+    ],
+)
+def test_two_places_that_differ_are_both_shown_the_newer_one_first(
+    names: tuple[str, str], note: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = "The upload limit is 20 a minute.", "The upload limit is 30 a minute."
+    vault = make_vault(tmp_path / "two", dict(zip(names, (f"{old}\n", f"{new}\n"), strict=True)))
+    assert kb(vault, "ingest", "--no-embed").code == 0
+    judge = ReadingJudge({old: 3.0, new: 2.5})
+    monkeypatch.setattr(Base, "judge", property(lambda base: judge))
+    answer = kb(vault, "ask", "what is the upload limit in a minute?", "--json").json
+    assert note in answer["notes"]
+    assert {each["quote"] for each in answer["citations"]} == {old, new}
+    assert (answer["citations"][0]["quote"] == new) is (names[0][0] == "2")

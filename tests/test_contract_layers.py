@@ -26,7 +26,7 @@ ROWS = (
     ("domain",),
     ("installation", "private"),
     ("errors",),
-    ("records",),
+    ("records", "threads"),
 )
 
 

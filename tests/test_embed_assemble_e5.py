@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from answer_passages import passage
 from numpy.typing import NDArray
 
 from kb.assemble import e5_graph
@@ -16,13 +17,16 @@ from kb.assemble.e5_graph import assemble_encoder, channel_scales, int8_columns,
 from kb.assemble.e5_weights import read_weights, with_update
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
 from kb.domain.embeddings import EmbeddingModel
+from kb.domain.search import Sentence
 from kb.embed.installed.encoder import (
     MODEL_FILE,
     STATES,
     TOKEN_IDS,
+    WEIGHTS_FILE,
     open_installed_embedder,
     open_installed_query_encoder,
 )
+from kb.embed.installed.judge import JUDGE_WEIGHTS_FILE, open_installed_judge
 from kb.embed.passage_tokens import packed_tokens, unpacked
 from kb.errors import ModelCorrupt
 
@@ -34,14 +38,14 @@ MODEL = EmbeddingModel("tiny", "1", HIDDEN, POSITIONS, has_tokens=True)
 Floats = NDArray[np.float32]
 
 
-def tiny_weights(path: Path, *, outsized: bool = False) -> dict[str, Floats]:
+def tiny_weights(path: Path, *, outsized: bool = False, positions: int = POSITIONS) -> dict[str, Floats]:
     """Writes an `E5S1` file of random weights; returns the tensors as the file holds them.
 
     `outsized`: one neuron of the last layer has weights ten times as large as the others', and one channel of the first
     a bias as much larger.
     """
     random = np.random.default_rng(7)
-    shapes = {"emb.word": (len(PIECES), HIDDEN), "emb.pos": (POSITIONS, HIDDEN), "emb.type": (2, HIDDEN)}
+    shapes = {"emb.word": (len(PIECES), HIDDEN), "emb.pos": (positions, HIDDEN), "emb.type": (2, HIDDEN)}
     shapes |= {"emb.ln.w": (HIDDEN,), "emb.ln.b": (HIDDEN,)}
     for layer in range(LAYERS):
         for part in ("q", "k", "v", "ao"):
@@ -66,16 +70,16 @@ def tiny_weights(path: Path, *, outsized: bool = False) -> dict[str, Floats]:
             if outsized and name == "l0.aln.b":
                 tensors[name][OUTSIZED] = 50
             blobs[name] = tensors[name].tobytes()
-    path.write_bytes(_file(blobs))
+    path.write_bytes(_file(blobs, positions))
     return tensors
 
 
-def _file(blobs: dict[str, bytes]) -> bytes:
+def _file(blobs: dict[str, bytes], positions: int) -> bytes:
     texts = [piece.encode() for piece in PIECES]
     offsets = np.cumsum([0, *map(len, texts)]).astype("<u4")
     scores = np.array([0.0 if piece.startswith("<") else -1.0 - len(piece) / 9 for piece in PIECES], dtype="<f4")
     replaced = struct.pack("<IBI", ord("\n"), 1, ord(" ")) + struct.pack("<IB", 0x7F, 0)
-    head = struct.pack("<4sI7ifi", b"E5S1", 1, HIDDEN, LAYERS, HEADS, INNER, len(PIECES), POSITIONS, 2, 1e-12, 32)
+    head = struct.pack("<4sI7ifi", b"E5S1", 1, HIDDEN, LAYERS, HEADS, INNER, len(PIECES), positions, 2, 1e-12, 32)
     head += struct.pack("<i4iQ", len(PIECES), 0, 2, 1, 3, int(offsets[-1]))
     head += offsets.tobytes() + scores.tobytes() + b"".join(texts)
     head += struct.pack("<iI", 2, len(replaced)) + replaced + struct.pack("<i", len(blobs))
@@ -302,6 +306,54 @@ def test_an_update_is_added_to_the_matrices_and_takes_the_place_of_the_norms(tmp
     (ids,) = embedder._token_ids(["abc"], "query")
     wanted = forward(tensors, [0, *ids, 2])
     assert float(embedder.embed(["abc"], "query")[0] @ wanted) / float(np.linalg.norm(wanted)) > 0.999
+
+
+@pytest.fixture(scope="module")
+def with_judge(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Floats]]:
+    """The files of an encoder with a judge, and the tensors of the latter."""
+    directory = tmp_path_factory.mktemp("judge")
+    tensors = tiny_weights(directory / "weights.bin", positions=32)
+    random = np.random.default_rng(5)
+    up, down = (random.normal(size=shape, scale=0.2).astype(np.float16) for shape in ((INNER, 4), (4, HIDDEN)))
+    heads = {"head.token.weight": (1, HIDDEN), "head.token.bias": 1, "head.score.weight": (1, 2 * HIDDEN)}
+    heads |= {"head.score.bias": 1}
+    drawn = {name: random.normal(size=shape).astype(np.float32) for name, shape in heads.items()}
+    np.savez(directory / "judge.npz", **{"l0.fi.up": up, "l0.fi.down": down}, **drawn)
+    assemble_encoder(directory / "weights.bin", directory, None, directory / "judge.npz")
+    return directory, {**tensors, **drawn, "l0.fi.w": tensors["l0.fi.w"] + up.astype(np.float32) @ down}
+
+
+def test_a_judge_scores_a_passage_and_its_sentences(with_judge: tuple[Path, dict[str, Floats]]) -> None:
+    directory, tensors = with_judge
+    judge = open_installed_judge(directory)
+    assert judge is not None
+    text = "abc. de f."
+    given = passage(1, text)._replace(title="", heading_path_json="[]")
+    asked, read = (judge.tokens.token_ids(part) for part in ("query: j", f"passage: {text}"))
+    last = states(tensors, [0, *asked, 2, *read, 2])
+    of_passage = last[2 + len(asked) : -1]
+    logits = of_passage @ tensors["head.token.weight"][0] + tensors["head.token.bias"]
+    shares = np.exp(logits) / np.exp(logits).sum()
+    score = tensors["head.score.weight"][0] @ np.concatenate([last[0], shares @ of_passage])
+    parts = [Sentence(1, start, end, text[start:end]) for start, end in ((0, 4), (5, 10))]
+    got, again = judge.read("j", [(given, parts), (given, ())])
+    assert (again.score, again.sentences) == (got.score, ())
+    assert got.score == pytest.approx(float(score + tensors["head.score.bias"][0]), abs=0.5)
+    at = len(judge.tokens.token_ids("passage: abc."))
+    wanted = [float(np.sort(part)[-5:].mean()) for part in (logits[at - 4 : at], logits[at:])]
+    assert got.sentences == pytest.approx(wanted, abs=0.3)
+
+
+def test_the_judge_shares_the_table_of_the_vocabulary(with_judge: tuple[Path, dict[str, Floats]]) -> None:
+    directory, _ = with_judge
+    table = read_weights(directory / "weights.bin").packed("emb.word", len(PIECES), HIDDEN)[0].tobytes()
+    assert table in (directory / WEIGHTS_FILE).read_bytes() + (directory / MODEL_FILE).read_bytes()
+    assert table not in (directory / JUDGE_WEIGHTS_FILE).read_bytes()
+
+
+def test_an_encoder_of_an_earlier_kb_has_no_judge(assembled: tuple[Path, dict[str, Floats]]) -> None:
+    directory, _ = assembled
+    assert open_installed_judge(directory) is None
 
 
 def test_a_file_that_is_no_update_is_corrupt(tmp_path: Path) -> None:

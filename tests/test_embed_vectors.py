@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from threading import Event
 from typing import Any, cast
 
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 
 from kb.domain.run_handle import RunHandle
 from kb.embed.codec import normalised, pack_vector, unpack_vector
-from kb.embed.installed.late_interaction import GRAPH_DIR, PACKED, PLAIN, late_scores, token_scores
+from kb.embed.installed.late_interaction import GRAPH_FILE, late_scores
 from kb.embed.passage_tokens import late_score, packed_tokens, unpacked
 from kb.errors import ModelError
 from kb.operations.embedding.batch_vectors import LazyEmbedder, Tally, VectorCache, vectors_of_batches
@@ -110,12 +109,10 @@ def test_the_scores_are_those_of_the_oracle(seed: int) -> None:
     kept = [packed_tokens(each) for each in passages]
     found = late_scores(question.tobytes(), [(each.count, each.tokens) for each in kept])
     assert found == pytest.approx([late_score(question, unpacked(each)) for each in kept], abs=1e-5)
-    found = token_scores(question.tobytes(), [each.tobytes() for each in passages], components)
-    assert found == pytest.approx([late_score(question, each) for each in passages], abs=1e-5)
 
 
 def test_of_nothing_there_is_no_score() -> None:
-    assert late_scores(b"", []) == token_scores(b"", [], 384) == []
+    assert late_scores(b"", []) == []
 
 
 def test_maxsim_gives_the_scores_of_all_rows_by_their_numbers() -> None:
@@ -132,8 +129,5 @@ def test_maxsim_gives_the_scores_of_all_rows_by_their_numbers() -> None:
     assert db.execute(asked, (question.tobytes(), 0)).fetchall() == []
 
 
-def test_the_graphs_of_the_package_are_those_that_are_written_now(tmp_path: Path) -> None:
-    tool("make_late_graphs").write_graphs(tmp_path)
-    for name in (PACKED, PLAIN):
-        now = "run tools/make_late_graphs"
-        assert (tmp_path / name).read_bytes() == (GRAPH_DIR / name).read_bytes(), now
+def test_the_graph_of_the_package_is_the_one_that_is_written_now() -> None:
+    assert tool("make_late_graph").late_graph() == GRAPH_FILE.read_bytes(), "run tools/make_late_graph"

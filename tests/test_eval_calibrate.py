@@ -20,7 +20,7 @@ LIMITS = {"0.80": 0.5, "0.90": 0.7}
 
 
 def asked(likely: float, is_answerable: bool, is_right: bool | None = None, doubt: str | None = None) -> Judged:
-    standing = Standing("words", 0.5, 0.1, 0.5, True)
+    standing = Standing(0.5, 0.1, 0.1, True)
     return Judged(Judgement((), standing, likely, likely, {}, "m-1", LIMITS, doubt), is_answerable, is_right)
 
 
@@ -123,7 +123,7 @@ def test_words_that_are_there_are_told_from_others(measured: Vault) -> None:
 def test_the_tables_mark_what_is_configured(measured: Vault) -> None:
     shown = calibrating(measured).stdout
     assert "0.50*" in shown
-    assert "0.90*" in shown
+    assert "0.93*" in shown
     assert "0 say where their answer stands" in shown
 
 

@@ -1,9 +1,9 @@
 """Judges search results against the question: the best piece of each passage, and how likely it answers.
 
 Two judgements, each 1 / (1 + exp(−Σ weight · feature)): `about`, whether these notes hold anything on the question,
-and `right`, whether the pieces shown answer it. The weights are data (`data/weights.tsv`), a model for each measure
-that the first passage was found by; benchmarks/RESULTS.md describes the fit and its figures. A doubt is a sign in the
-best sentence against an answer: another name or number, a denial, an opposite (docs/answers.md).
+and `right`, whether the pieces shown answer it. The weights are data (`data/weights.tsv`): one pair of models where a
+judge has read the first passage, one for words alone; benchmarks/RESULTS.md describes the fit and its figures. A doubt
+is a sign in the best sentence against an answer: another name or number, a denial, an opposite (docs/answers.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
 from kb.answer.pieces import Excerpt, folded_weights, found_terms
 from kb.answer.words import (
@@ -142,11 +142,11 @@ UNSURE_PIECES = 3
 SECOND_SHARE = 0.95
 """An answer includes a second piece where its passage has at least this part of the first one's score."""
 
+# A refusal names a place only where the judge's logit is at least this.
+_NEAR_LOGIT = -2.5
+
 _COMPARED = 20
 _SAYS_THE_SAME = 0.8
-
-Measure = Literal["late", "cosine", "words"]
-"""What the first passage is judged by: its tokens, its vector, or the question's words in it."""
 
 
 class Found(Protocol):
@@ -155,10 +155,6 @@ class Found(Protocol):
     @property
     def late_score(self) -> float | None:
         """The late interaction of the question with the passage's tokens."""
-
-    @property
-    def vector_score(self) -> float | None:
-        """The cosine of both."""
 
     @property
     def lexical_share(self) -> float | None:
@@ -170,13 +166,15 @@ class Found(Protocol):
 
 
 class Standing(NamedTuple):
-    """The first passage compared with the other hits: its `score` by `measure`, and `lead`, the difference to the mean
-    of the 2nd to 20th; `words` is the share of the question's words that it contains."""
+    """A passage compared with the other hits.
 
-    measure: Measure
-    score: float
-    lead: float
+    `words` is the share of the question's words that it contains, `lead` the difference to the mean share of the 2nd to
+    20th, `token_lead` that of its score by tokens; 0 where passages have none.
+    """
+
     words: float
+    lead: float
+    token_lead: float
     is_own: bool
 
 
@@ -184,7 +182,7 @@ class Judgement(NamedTuple):
     """The pieces in the order of their passages, and their judgement; both likelihoods in [0, 1].
 
     `doubt` says, in the question's language, why the best sentence may still be wrong: it denies what is asked
-    (`kb.answer.judging`), or is of other days. None without a doubt.
+    (`kb.answer.judging`), or is of other days. None without a doubt. `other` is a place that answers otherwise.
     """
 
     excerpts: tuple[Excerpt, ...]
@@ -195,6 +193,7 @@ class Judgement(NamedTuple):
     version: str
     limits: Mapping[str, float]
     doubt: str | None = None
+    other: Excerpt | None = None
 
     def stands(self, precision: float) -> bool:
         """Whether at least this share of answers as likely as this one is right, by `limits`."""
@@ -214,25 +213,36 @@ class Judgement(NamedTuple):
         return self.right >= (1.0 if limit is None else limit)
 
     def shown(self) -> tuple[Excerpt, ...]:
-        """What is shown of an answer: of the first passage, and the best line of the second where it adds something.
+        """What is shown of an answer: of the first passage, and the pieces of the second where they add something.
 
-        The second one's passage scores nearly as high, and the first one's text has not most of its words.
+        The second one answers otherwise; or its passage scores nearly as high, and the first one's text has not most of
+        its words.
         """
         first, *others = self.excerpts
+        if self.other is not None:
+            return first, self.other.alone()
         least = first.passage.score * SECOND_SHARE
         said = words_of(first.passage.text)
         return (
             first,
             *(
-                each.brief()
+                each.alone()
                 for each in others[:1]
                 if each.passage.score >= least and carried(words_of(each.best.text), said) < _SAYS_THE_SAME
             ),
         )
 
     def perhaps(self) -> tuple[Excerpt, ...]:
-        """The passages of which the best line is shown where kb is not sure."""
-        return self.excerpts[:UNSURE_PIECES]
+        """What is shown where kb is not sure: of the first passage, and the pieces of the next ones."""
+        first, *others = self.excerpts
+        if self.other is not None:
+            others.sort(key=lambda each: each is not self.other)
+        return (first, *(each.alone() for each in others[: UNSURE_PIECES - 1]))
+
+    def near(self) -> frozenset[str] | None:
+        """The chunks that a judge has read and does not find far from an answer; None where it has read none."""
+        read = [(each.passage.chunk_id, each.logit) for each in self.excerpts if each.logit is not None]
+        return frozenset(chunk for chunk, logit in read if logit >= _NEAR_LOGIT) if read else None
 
     def best_lines(self) -> dict[str, tuple[Passage, Sentence]]:
         """The first line of the best piece of each passage, by chunk."""
@@ -244,46 +254,45 @@ class Judgement(NamedTuple):
 
 
 def standing(best: Found, found: Sequence[Found]) -> Standing:
-    """Compares the first passage with the other hits, by the best measure that it has."""
-    measure: Measure = "words"
-    if best.late_score is not None:
-        measure = "late"
-    elif best.vector_score is not None:
-        measure = "cosine"
-    scores = sorted((score for each in found if (score := _score(each, measure)) is not None), reverse=True)
-    score = _score(best, measure) or 0.0
-    compared = scores[1:_COMPARED]
-    usual = sum(compared) / len(compared) if compared else 0.0 if measure == "words" else score
-    return Standing(measure, score, score - usual, best.lexical_share or 0.0, bool(best.is_own))
+    """Compares a passage, one of the first, with the other hits."""
+    words, by_tokens = best.lexical_share or 0.0, best.late_score
+    lead = words - _usual([each.lexical_share or 0.0 for each in found], 0.0)
+    scores = [each.late_score for each in found if each.late_score is not None]
+    token_lead = 0.0 if by_tokens is None else by_tokens - _usual(scores, by_tokens)
+    return Standing(words, lead, token_lead, bool(best.is_own))
 
 
-def _score(found: Found, measure: Measure) -> float | None:
-    if measure == "words":
-        return found.lexical_share or 0.0
-    return found.late_score if measure == "late" else found.vector_score
+def _usual(scores: Sequence[float], alone: float) -> float:
+    """The mean of the 2nd to 20th highest; `alone` where there is one at most."""
+    compared = sorted(scores, reverse=True)[1:_COMPARED]
+    return sum(compared) / len(compared) if compared else alone
 
 
 def judge(question: str, terms: Sequence[TermWeight], excerpts: tuple[Excerpt, ...], best: Standing) -> Judgement:
-    """Judges the pieces found for a question; both likelihoods are 0 without pieces."""
-    about, right = (fitted(f"{model}.{best.measure}") for model in ("about", "right"))
+    """Judges the pieces found for a question, by words where no judge has read them.
+
+    `best` is the standing of the first one's passage. Both likelihoods are 0 without pieces.
+    """
+    is_read = bool(excerpts) and excerpts[0].logit is not None
+    about, right = (fitted(f"{model}.{'read' if is_read else 'words'}") for model in ("about", "right"))
+    features = question_features(question, terms, excerpts[0], best) if excerpts else {}
+    likely, is_right = (likelihood(model, features) if excerpts else 0.0 for model in (about, right))
     version = f"{about.version}/{right.version}"
-    if not excerpts:
-        return Judgement((), best, 0.0, 0.0, {}, version, right.figures)
-    features = question_features(question, terms, excerpts[0].passage, best)
-    return Judgement(
-        excerpts, best, likelihood(about, features), likelihood(right, features), features, version, right.figures
-    )
+    return Judgement(excerpts, best, likely, is_right, features, version, right.figures)
 
 
-def question_features(question: str, terms: Sequence[TermWeight], passage: Passage, best: Standing) -> dict[str, float]:
+def question_features(question: str, terms: Sequence[TermWeight], excerpt: Excerpt, best: Standing) -> dict[str, float]:
     """The features of a question with its best passage."""
+    passage = excerpt.passage
     return {
         "bias": 1.0,
         "lead": best.lead,
+        "token_lead": best.token_lead,
         "words": best.words,
         "missing": _missing(terms, passage),
         "strangers": float(has_strangers(question, passage)),
         "other": float(not best.is_own),
+        "read": excerpt.logit or 0.0,
     }
 
 

@@ -7,9 +7,11 @@ very short one its better neighbour. Measured on questions with known answers: `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from kb.answer.words import Words, expectation, folded_term, words_of
+from kb.domain.answers import PassageJudge
 from kb.domain.search import Passage, Sentence, Term, TermWeight
 from kb.domain.text import Range
 from kb.language.lists import pattern
@@ -20,17 +22,20 @@ from kb.retrieve.index import Index
 READ_PASSAGES = 5
 """How many of the first passages are read sentence by sentence."""
 
-COMPARED_SENTENCES = 16
-"""How many sentences of the first passage, those with most words, are encoded and compared by their tokens."""
+COMPARED_PASSAGES = 3
+"""How many of the first passages a judge reads at most."""
 
 SHOWN_CHARS = 400
 """The most characters that are shown of a passage, unless its pieces are longer."""
 
 # The weights of a sentence's other features, relative to all its terms: the question's pairs of letters, which forgive
-# endings, and a date, number, name, place or reason where the question asks for one. Then the weight of words beside
-# the score by tokens.
+# endings, and a date, number, name, place or reason where the question asks for one. Then the weights of the judge's
+# logit of a sentence and of words beside it.
 _PAIRS, _EXPECTED = 0.3, 0.2
-_WORDS_WEIGHT = 0.2
+_READ_WEIGHT, _WORDS_WEIGHT = 0.1, 0.2
+
+# A judge reads passages that score at most this much less than the first; its logit counts so much beside their scores.
+_COMPARED_GAP, _LOGIT_WEIGHT = 0.05, 0.02
 
 # A second piece scores at most this much less than the first.
 _SECOND_GAP = 0.1
@@ -38,19 +43,15 @@ _SECOND_GAP = 0.1
 _SHORT_CHARS, _GROWN_CHARS = 60, 300
 # Surroundings: later sentences are preferred by this much.
 _GOES_ON = 0.1
-# The most lines of a sentence, which may be of code, where only the best line is shown.
-_BRIEF_LINES = 2
 # The most characters of a list or table that is marked whole, and of an item with all below it; lines of a code block.
 _LIST_CHARS, _ITEM_CHARS, _CODE_LINES = 900, 400, 12
-
-Nearness = Callable[[Sequence[str]], Sequence[float]]
-"""Sentences → how near the question's tokens are to each of them."""
 
 
 class Excerpt(NamedTuple):
     """What is shown of a passage: its pieces, the best one first, and the ranges of its text that hold them, in order.
 
-    `best` is the best sentence, `score` its score (higher is better).
+    `best` is the best sentence, `score` its score (higher is better). `logit`: a judge's, that the passage answers;
+    None where none has read it.
     """
 
     passage: Passage
@@ -58,17 +59,15 @@ class Excerpt(NamedTuple):
     shown: tuple[Range, ...]
     best: Sentence
     score: float
+    logit: float | None = None
 
     def text(self) -> str:
         """The shown ranges, a line end between them."""
         return "\n".join(self.passage.text[start:end] for start, end in self.shown)
 
-    def brief(self) -> Excerpt:
-        """The first lines of the best sentence alone."""
-        lines = self.best.text.split("\n")[:_BRIEF_LINES]
-        text = "\n".join(lines).rstrip()
-        line = self.best._replace(text=text, end=self.best.start + len(text))
-        return self._replace(pieces=(line,), shown=((line.start, line.end),))
+    def alone(self) -> Excerpt:
+        """The pieces without their surroundings."""
+        return self._replace(shown=tuple((piece.start, piece.end) for piece in self.pieces))
 
 
 def term_weights(index: Index, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
@@ -108,26 +107,36 @@ def found_terms(words: Words, weights: Mapping[str, float]) -> frozenset[str]:
 
 
 def read_excerpts(
-    question: str, terms: Sequence[TermWeight], passages: Sequence[Passage], near: Nearness | None
+    question: str, terms: Sequence[TermWeight], passages: Sequence[Passage], judge: PassageJudge | None
 ) -> tuple[Excerpt, ...]:
-    """What to show of each passage, in order; nothing of a passage without sentences.
+    """What to show of each passage that has sentences, the likeliest first.
 
-    A sentence is scored by its words; in the first passage by the similarity of its tokens, and a little by its words.
+    The question's words choose the pieces of a passage. A judge reads up to `COMPARED_PASSAGES` that score nearly as
+    high as the first: whole, which chooses their pieces, then these pieces alone. The mean of both logits orders them.
     """
-    excerpts: list[Excerpt] = []
-    for passage in passages:
-        scored = sentence_words(question, terms, passage)
-        if scored and near is not None and not excerpts:
-            scored = _compared(scored, near)
-        if scored:
-            excerpts.append(choose_pieces(question, passage, scored))
-    return tuple(excerpts)
+    scored = [(each, sentence_words(question, terms, each)) for each in passages]
+    scored = [each for each in scored if each[1]]
+    if judge is None or not scored:
+        return tuple(choose_pieces(question, *each) for each in scored)
+    least = scored[0][0].score - _COMPARED_GAP
+    near = list(takewhile(lambda each: each[0].score >= least, scored[:COMPARED_PASSAGES]))
+    whole = judge.read(question, [(passage, [sentence for sentence, _ in words]) for passage, words in near])
+    chosen = [
+        choose_pieces(question, passage, _joined(words, read.sentences))
+        for (passage, words), read in zip(near, whole, strict=True)
+    ]
+    alone = judge.read(question, [(each.passage._replace(text=each.alone().text()), ()) for each in chosen])
+    logits = [(one.score + other.score) / 2 for one, other in zip(whole, alone, strict=True)]
+    order = sorted(range(len(near)), key=lambda at: -chosen[at].passage.score - _LOGIT_WEIGHT * logits[at])
+    others = (choose_pieces(question, *each) for each in scored[len(near) :])
+    return (*(chosen[at]._replace(logit=logits[at]) for at in order), *others)
 
 
-def _compared(scored: Sequence[tuple[Sentence, float]], near: Nearness) -> list[tuple[Sentence, float]]:
-    most = sorted(range(len(scored)), key=lambda at: (-scored[at][1], at))[:COMPARED_SENTENCES]
-    scores = dict(zip(most, near([scored[at][0].text for at in most]), strict=True))
-    return [(sentence, scores.get(at, 0.0) + _WORDS_WEIGHT * words) for at, (sentence, words) in enumerate(scored)]
+def _joined(by_words: Sequence[tuple[Sentence, float]], logits: Sequence[float]) -> list[tuple[Sentence, float]]:
+    return [
+        (sentence, _READ_WEIGHT * logit + _WORDS_WEIGHT * score)
+        for (sentence, score), logit in zip(by_words, logits, strict=True)
+    ]
 
 
 def choose_pieces(question: str, passage: Passage, scored: Sequence[tuple[Sentence, float]]) -> Excerpt:

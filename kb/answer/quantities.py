@@ -218,8 +218,8 @@ _ROUND = "|".join(word for word, value in _ENGLISH_NUMBERS.items() if value >= 2
 _TENS_AND_ONES = rf"(?:(?:{_ROUND})[- ](?:{_ONES})|(?:{_WORDS}))"
 _BELOW_THOUSAND = rf"{_TENS_AND_ONES}(?: hundred(?:(?: and)? {_TENS_AND_ONES})?)?"
 _READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
-    (_pattern(r"\b(\d{4})-(\d{2})-(\d{2})\b"), _iso),
-    (_pattern(r"\b(?P<hour>\d{1,2}):(?P<minute>\d{2})\b"), _clock),
+    (_pattern(r"\b(\d{4})-(\d{2})-(\d{2})(?!\d)"), _iso),
+    (_pattern(r"\b(?P<hour>\d{1,2}):(?P<minute>\d{2})(?!\d)"), _clock),
     (_pattern(r"\b(?P<hour>\d{1,2})(?P<minute>)\s*(?:[ap]\.?m\b\.?|o['’]clock)"), _clock),
     (
         _pattern(

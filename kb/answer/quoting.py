@@ -152,13 +152,13 @@ UNSURE_LINES = 12
 
 
 def quote_briefly(excerpts: Sequence[Excerpt], first: int = 1) -> Quoted:
-    """The best line of each passage, word for word, as many as fit into `UNSURE_LINES`."""
-    brief = [each.brief() for each in excerpts]
-    while True:
-        quoted = quote_excerpts(brief, first)
-        if len(brief) <= 1 or quoted.text.count("\n") < UNSURE_LINES:
-            return quoted
-        brief.pop()
+    """The passages, word for word, in `UNSURE_LINES`: those that fit, or else the pieces of the first alone."""
+    shorter = [excerpts[:count] for count in range(len(excerpts), 0, -1)]
+    for fitting in [*shorter, [each.alone() for each in excerpts[:1]]]:
+        quoted = quote_excerpts(fitting, first)
+        if quoted.text.count("\n") < UNSURE_LINES:
+            break
+    return quoted
 
 
 def quote_excerpts(excerpts: Sequence[Excerpt], first: int = 1) -> Quoted:

@@ -106,6 +106,8 @@ _NOTES: Mapping[str, tuple[str, str]] = {
     "quoted in ja": ("the note is in Japanese, and quoted as written", "일본어 노트의 원문입니다"),
     "quoted in zh": ("the note is in Chinese, and quoted as written", "중국어 노트의 원문입니다"),
     "written_on": ('"{}" was written on {}', '"{}": {}에 쓴 노트'),
+    "differ": ("{} and {} differ", "{}과 {}가 서로 다릅니다"),
+    "differ, dated": ("{} and {} differ: they are of {} and {}", "{}과 {}가 서로 다릅니다: 쓴 날 {}, {}"),
     "goes_on": ("the whole definition: {}", "정의 전체: {}"),
     "bound steps": (
         "stopped at the most steps allowed (rag.deep_steps)",

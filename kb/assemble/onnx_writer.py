@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,13 @@ _ALIGNED_BYTES = 1 << 12
 _VARINT, _LENGTH, _FIXED32 = 0, 2, 5  # wire types
 
 
+class Place(NamedTuple):
+    """Where the bytes of a constant begin, in a file beside the model."""
+
+    file: str
+    offset: int
+
+
 @dataclass(slots=True)
 class GraphWriter:
     """Builds a graph: nodes in the order they are added, which must be topological."""
@@ -38,6 +45,8 @@ class GraphWriter:
     """The file beside the model for large constants, which a runtime maps; None: in the model file."""
     external: bytearray = field(default_factory=bytearray)
     """The content of that file."""
+    placed: dict[bytes, Place] = field(default_factory=dict)
+    """Where the large constants of this graph, and of the graphs before it in the same directory, stand."""
     _nodes: list[bytes] = field(default_factory=list)
     _tensors: list[bytes] = field(default_factory=list)
 
@@ -53,10 +62,14 @@ class GraphWriter:
         return name
 
     def _placed(self, data: bytes, file: str) -> bytes:
-        """Adds a tensor's data to the file beside the model; returns the fields that refer to it."""
-        self.external += bytes(-len(self.external) % _ALIGNED_BYTES)
-        place = {"location": file, "offset": str(len(self.external)), "length": str(len(data))}
-        self.external += data
+        """Adds a tensor's data to the file beside the model, unless it stands in one; returns the fields that refer to
+        it."""
+        if data not in self.placed:
+            self.external += bytes(-len(self.external) % _ALIGNED_BYTES)
+            self.placed[data] = Place(file, len(self.external))
+            self.external += data
+        found = self.placed[data]
+        place = {"location": found.file, "offset": str(found.offset), "length": str(len(data))}
         return b"".join(_bytes(13, _text(1, key) + _text(2, value)) for key, value in place.items()) + _integer(14, 1)
 
     def node(self, op: str, inputs: Iterable[str], output: str, domain: str = "", **attributes: Attribute) -> str:

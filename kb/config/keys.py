@@ -319,7 +319,7 @@ class RagConfig(Section):
         between(0, 1, "between 0 (answers always) and 1"),
     )
     answer_precision = key(
-        0.9, "the share of right ones among the answers kb is sure of; 0 = sure of all", between(0, 0.99)
+        0.93, "the share of right ones among the answers kb is sure of; 0 = sure of all", between(0, 0.99)
     )
     explain_default = key(False, "whether kb ask explains itself without --explain")
     max_context_tokens = key(

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Protocol
 from kb.domain.citations import Citation
 from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.on_wire import Wire, on_wire
-from kb.domain.search import Passage, SearchMode, SearchResult
+from kb.domain.search import Passage, SearchMode, SearchResult, Sentence
 from kb.records import NamedTuple
 
 RefusalReason = Literal["score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"]
@@ -25,8 +25,8 @@ the exact rules, neither; `weak`: a claim judge was asked and could not tell, or
 
 
 Channel = Literal["late", "cosine", "lexical", "read", "own", "cross"]
-"""The signal that judges evidence from notes: the best passage's tokens, its vector, or words alone; the others occur
-in older answers only."""
+"""What judges evidence from notes: a judge that reads the best passage, or words alone; the others occur in older
+answers only."""
 
 JudgedBy = Channel | Literal["code"]
 """The signal that judges evidence: a channel of notes, or the definitions and text of source code."""
@@ -50,6 +50,20 @@ class Evidence(NamedTuple):
     lexical_margin: float
     nearness: float | None
     right: float | None = None
+
+
+class PassageReading(NamedTuple):
+    """What a judge makes of a passage beside a question: the logit that it answers, and that of each sentence."""
+
+    score: float
+    sentences: tuple[float, ...]
+
+
+class PassageJudge(Protocol):
+    """A model that reads a question and a passage together."""
+
+    def read(self, question: str, given: Sequence[tuple[Passage, Sequence[Sentence]]]) -> list[PassageReading]:
+        """Reads each passage under its headings, and scores these sentences of it. Raises: ModelError."""
 
 
 class SecondVerdict(NamedTuple):

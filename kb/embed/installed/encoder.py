@@ -44,7 +44,7 @@ STATES = "last_hidden_state"
 
 PREFIXES: dict[Role, str] = {"query": "query: ", "passage": "passage: "}
 
-_FIRST, _LAST = 0, 2
+FIRST, LAST = 0, 2
 _MARK_TOKENS = 2
 # The three pieces of `query: ` are not part of the question; the update was trained without them.
 PREFIX_TOKENS = 3
@@ -69,7 +69,7 @@ class EncoderGraph(NamedTuple):
 
         The states of an earlier graph are not normalised.
         """
-        ids = array("q", (_FIRST, *window, _LAST))
+        ids = array("q", (FIRST, *window, LAST))
         given = {TOKEN_IDS: Tensor("int64", (1, len(ids)), ids)}
         if self.model.has_tokens:
             mean, tokens = self.session.outputs(given, (MEAN, TOKENS))

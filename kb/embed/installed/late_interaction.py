@@ -13,8 +13,7 @@ from pathlib import Path
 
 from kb.embed.installed.onnx_library import Session, Tensor, open_session
 
-GRAPH_DIR = Path(__file__).parents[1] / "data"
-PACKED, PLAIN = "late_packed.onnx", "late_plain.onnx"
+GRAPH_FILE = Path(__file__).parents[1] / "data/late_packed.onnx"
 
 _FLOAT_BYTES = 4
 _SCALE_BYTES = 2
@@ -36,29 +35,13 @@ def late_scores(question: bytes, passages: Sequence[tuple[int, bytes]]) -> list[
         "rows": Tensor("uint8", (sum(counts), halves), b"".join(kept[: count * halves] for count, kept in passages)),
         "scales": Tensor("float16", (sum(counts), 1), b"".join(kept[count * halves :] for count, kept in passages)),
     }
-    return _scores(PACKED, given, counts)
-
-
-def token_scores(question: bytes, texts: Sequence[bytes], components: int) -> list[float]:
-    """The score of each text, given by the encoder's tokens: float32[m, components], m > 0."""
-    if not texts:
-        return []
-    counts = [len(tokens) // (_FLOAT_BYTES * components) for tokens in texts]
-    given = {
-        "question": Tensor("float32", (len(question) // (_FLOAT_BYTES * components), components), question),
-        "rows": Tensor("float32", (sum(counts), components), b"".join(texts)),
-    }
-    return _scores(PLAIN, given, counts)
-
-
-def _scores(graph: str, given: dict[str, Tensor], counts: Sequence[int]) -> list[float]:
     asked = given["question"].shape[0]
     passage = array("q", (number for number, count in enumerate(counts) for _ in range(count)))
     given["passage"] = Tensor("int64", (len(passage), 1), passage)
     given["least"] = Tensor("float32", (len(counts), asked), array("f", [_LEAST]) * (len(counts) * asked))
-    return list(_session(graph).run(given, "scores").values)
+    return list(_session().run(given, "scores").values)
 
 
 @cache
-def _session(graph: str) -> Session:
-    return open_session((GRAPH_DIR / graph).read_bytes(), optimised=False)
+def _session() -> Session:
+    return open_session(GRAPH_FILE.read_bytes(), optimised=False)

@@ -129,9 +129,14 @@ class Findings(NamedTuple):
         text: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> Answer:
-        """A refusal, with the nearest hits as candidates; `text` is the part so far of an aborted answer."""
+        """A refusal, with the nearest hits as candidates; `text` is the part so far of an aborted answer.
+
+        Where a judge has read hits, only those are named that it does not find far from an answer.
+        """
         said = {} if self.judgement is None else self.judgement.best_lines()
-        nearest = tuple(_candidate(hit, said.get(hit.chunk_id)) for hit in self.result.hits[:NEAREST_SHOWN])
+        near = None if self.judgement is None else self.judgement.near()
+        hits = [hit for hit in self.result.hits if near is None or hit.chunk_id in near][:NEAREST_SHOWN]
+        nearest = tuple(_candidate(hit, said.get(hit.chunk_id)) for hit in hits)
         refused = self._made(written, text or say(self.language, reason), claims, nearest, notes)
         return refused._replace(refusal_reason=reason, grounded=False)
 

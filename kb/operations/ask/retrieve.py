@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import partial
 
-from kb.answer.judging import Judgement, Measure, judge, read_sentence, standing
+from kb.answer.differing import differing
+from kb.answer.judging import Judgement, judge, read_sentence, standing
 from kb.answer.pieces import READ_PASSAGES, Excerpt, read_excerpts, term_weights
 from kb.answer.questions import resolve
 from kb.answer.wording import say
@@ -25,15 +25,12 @@ from kb.language.sentences import sentence_ranges
 from kb.operations.answers.records import conversation
 from kb.operations.ask.findings import AskRequest, Findings, code_passage
 from kb.operations.opening.base import Base
-from kb.operations.opening.vectors import VectorSource
 from kb.operations.search.search import search, vector_source
 from kb.store import queries
 from kb.store.connection import Connection
 
 JUDGED_HITS = 10
 """How many of the first hits are judged where the candidates are not known, however many were requested."""
-
-_CHANNELS: dict[Measure, Channel] = {"late": "late", "cosine": "cosine", "words": "lexical"}
 
 
 def search_for(request: AskRequest, text: str) -> SearchQuery:
@@ -75,7 +72,7 @@ def _found(
         quotable[hit.chunk_id]._replace(number=number)
         for number, hit in enumerate((hit for hit in judged_hits if hit.chunk_id in quotable), 1)
     )
-    judgement = _judged(base, result, judged, source)
+    judgement = _judged(base, result, judged)
     hits = tuple(hit for hit in result.note_hits if hit.chunk_id in quotable)[: request.k]
     found = Findings(
         request=request,
@@ -108,33 +105,32 @@ def quotable_passages(db: Connection, hits: Iterable[Passage]) -> dict[str, Pass
     return quotable | {row.chunk_id: quotable[row.chunk_id]._replace(lang=row.lang) for row in rows}
 
 
-def _judged(
-    base: Base, result: SearchResult, passages: Sequence[Passage], source: VectorSource | None
-) -> Judgement | None:
+def _judged(base: Base, result: SearchResult, passages: Sequence[Passage]) -> Judgement | None:
     """The judgement of a search; None without a passage.
 
-    `passages` are its first hits with sentences, in the order that the judgement was fitted for; `source` compares
-    sentences with the question, unless the search goes by words alone.
+    `passages` are its first hits with sentences, in the order that the judgement was fitted for.
     """
     if not passages:
         return None
     question = result.read_as or result.query.text
     terms = term_weights(base.index, result.searched)
-    near = None if source is None else partial(source.similarities, question)
-    excerpts = read_excerpts(question, terms, passages[:READ_PASSAGES], near)
+    excerpts = read_excerpts(question, terms, passages[:READ_PASSAGES], base.judge)
     found = [_with_share(base, result, each) for each in passages[:JUDGED_HITS]]
-    best = standing(found[0], result.candidates or found)
-    judged = judge(question, terms, excerpts, best)
+    first = next((each for each in found if excerpts and each.chunk_id == excerpts[0].passage.chunk_id), found[0])
+    judged = judge(question, terms, excerpts, standing(first, result.candidates or found))
     language = query_language(result.query.text)
-    return judged._replace(doubt=_doubt(question, judged, language) or _doubt_of_days(result, excerpts, language))
+    return judged._replace(
+        doubt=_doubt(question, judged, language) or _doubt_of_days(result, excerpts, language),
+        other=differing(question, terms, excerpts, base.judge) if base.judge is not None and excerpts else None,
+    )
 
 
 def read_evidence(judgement: Judgement) -> Evidence:
     """A judgement as the evidence that the gate compares."""
     best = judgement.standing
-    nearness = None if best.measure == "words" else best.score
-    channel = _CHANNELS[best.measure]
-    return Evidence(judgement.about, channel, judgement.version, best.words, best.lead, nearness, judgement.right)
+    logit = judgement.excerpts[0].logit if judgement.excerpts else None
+    channel: Channel = "lexical" if logit is None else "read"
+    return Evidence(judgement.about, channel, judgement.version, best.words, best.lead, logit, judgement.right)
 
 
 def _with_share(base: Base, result: SearchResult, found: Passage) -> Passage:

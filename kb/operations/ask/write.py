@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from kb.answer.judging import Judgement
+from kb.answer.pieces import Excerpt
 from kb.answer.quoting import Quoted, quote_briefly, quote_excerpts
 from kb.answer.wording import NAMED_LANGUAGES, say, why
 from kb.answer.words import expectation, words_of
@@ -23,8 +26,9 @@ from kb.store import queries
 if TYPE_CHECKING:
     from kb.operations.ask.generate import Generation  # a quoted answer need not load it
 
-# A day that is another one where it is written so much later is relative.
+# A day that is another one where it is written so much later is relative. "45일 전" may be before anything.
 _LATER = timedelta(days=800)
+_COUNTED = re.compile(r"\d\s?(?:일|주|개월|달|년) ?[전뒤후]")
 
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
@@ -105,12 +109,30 @@ def _quote(base: Base, found: Findings) -> Answer:
     excerpts, quote = (
         (judged.shown(), quote_excerpts) if found.state == "answered" else (judged.perhaps(), quote_briefly)
     )
+    excerpts, days = _newest_first(base, judged, excerpts)
     quoted = quote([each for each in excerpts if each.passage.chunk_id in asked_for], found.first_number)
     other = {each.lang for each in quoted.cited[:1]} & NAMED_LANGUAGES - {found.language}
     notes = tuple(say(found.language, f"quoted in {language}") for language in other)
+    if judged.other is not None and len(quoted.cited) > 1:
+        places = [f"[{each.number}]" for each in quoted.cited[:2]]
+        notes += (say(found.language, "differ, dated" if days else "differ", *places, *days),)
     if "time" in expectation(words_of(found.request.question).words).kinds:
         notes += _written_on(base, found.language, quoted)
     return found.answer(written, quoted.text, quoted.claims, quoted.cited, notes)
+
+
+def _newest_first(
+    base: Base, judged: Judgement, excerpts: tuple[Excerpt, ...]
+) -> tuple[tuple[Excerpt, ...], tuple[str, ...]]:
+    """The excerpts, of two places that differ the newer one first, and their days where both documents say them."""
+    if judged.other is None:
+        return excerpts, ()
+    dated = [(queries.select_written_on(base.db, doc_id=each.passage.doc_id), each) for each in excerpts[:2]]
+    days = [(row.day, each) for row, each in dated if row is not None]
+    if len(days) < 2 or days[0][0] == days[1][0]:
+        return excerpts, ()
+    days.sort(key=lambda each: each[0], reverse=True)
+    return (*(each for _, each in days), *excerpts[2:]), tuple(day for day, _ in days)
 
 
 def _written_on(base: Base, language: str, quoted: Quoted) -> tuple[str, ...]:
@@ -122,7 +144,7 @@ def _written_on(base: Base, language: str, quoted: Quoted) -> tuple[str, ...]:
             continue
         written = date.fromisoformat(row.day)
         days, later = (time_span(claim.text, day) for day in (written, written + _LATER))
-        if days and later and days.first != later.first:
+        if days and later and days.first != later.first and not _COUNTED.search(days.phrase):
             return (say(language, "written_on", days.phrase, row.day),)
     return ()
 

@@ -18,7 +18,7 @@ from kb.errors import KbError, StoreBusy, StoreCorrupt, StoreReadOnly
 from kb.operations.ask.claim_judge import check_claim_judge
 from kb.operations.ask.language_model import check_language_model
 from kb.operations.doctor.engines import check_engines, check_grammars, check_plugins
-from kb.operations.doctor.vectors import check_gate, check_models, check_reranker, check_vectors
+from kb.operations.doctor.vectors import check_judge, check_models, check_reranker, check_vectors
 from kb.operations.ingest.read import word_maker
 from kb.operations.opening.base import index_version, maker_of
 from kb.operations.opening.own_files import open_to_others, private_places
@@ -62,6 +62,7 @@ def _checks(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]:
     for name, checks in (
         ("surroundings", _surroundings),
         ("embedding_model", check_models),
+        ("judge", check_judge),
         ("reranker", check_reranker),
         ("language_model", check_language_model),
         ("claim_judge", check_claim_judge),
@@ -119,7 +120,6 @@ def _database(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]
         yield from _caught("forgotten", config, _forgotten(db))
         yield from _caught("contents", config, _contents(db, quick))
         yield from _caught("vectors", config, check_vectors(db, config))
-        yield from _caught("score_gate", config, check_gate(db))
         yield from _caught("fts_consistent", config, _fts_consistent(config))
 
 

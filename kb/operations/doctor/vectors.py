@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 from kb.answer.judging import fitted
-from kb.assemble import catalogue
-from kb.assemble.install import is_outdated
 from kb.config import Config
 from kb.domain.checks import Check, checked
 from kb.domain.embeddings import PassageTokens, TokenEmbedder
@@ -19,6 +17,7 @@ from kb.models.manifest import ENCODER
 from kb.operations.embedding.batch_vectors import held_model
 from kb.operations.embedding.plan import configured_model, embedding_provider, require_dimensions
 from kb.operations.embedding.vector_upkeep import model_of
+from kb.operations.opening.loaded_models import LoadedModels
 from kb.operations.opening.vectors import open_pair_scorer
 from kb.store import mirror, queries
 from kb.store.connection import Connection
@@ -38,7 +37,7 @@ _LEAST_ALIKE = 0.9
 
 
 def check_models(config: Config) -> Iterator[Check]:
-    """Whether the configured model is installed, and by this kb; with provider none, reports that there is none.
+    """Whether the configured model is installed; with provider none, reports that there is none.
 
     Raises: ConfigError.
     """
@@ -55,10 +54,23 @@ def check_models(config: Config) -> Iterator[Check]:
         yield Check("embedding_model", False, error.message, error.hint, needed=not chosen)
     else:
         yield Check("embedding_model", True, f"{model.name} ({model.dimensions} d, {model.version})")
-        entry = catalogue.CATALOG.get(name)
-        if entry is not None and is_outdated(entry, config.model_dir):
-            detail = f"{name} was assembled by an earlier kb, and would embed more passages a second now"
-            yield Check("embedding_speed", False, detail, f"kb models install {name}: the vectors stay", needed=False)
+
+
+def check_judge(config: Config) -> Iterator[Check]:
+    """Whether what reads a question beside a passage is installed, and what the likelihoods of answers were fitted on.
+
+    It comes with kb's encoder, since the second assembly.
+    """
+    is_wanted = config.models_embedding.provider != "none"
+    judge = LoadedModels(config.model_dir).judge() if is_wanted else None
+    if judge is not None:
+        yield Check("judge", True, "reads a question beside the best passage before kb answers")
+    elif is_wanted and _embeds(config):
+        detail = "none is installed: answers are judged by the question's words alone"
+        yield Check("judge", False, detail, f"kb models install {ENCODER}: the vectors stay", needed=False)
+    for model in ("about", "right"):
+        label = fitted(f"{model}.{'words' if judge is None else 'read'}")
+        yield Check(f"judging_{model}", True, f"{label.version}: {label.fitted_on}")
 
 
 def _embeds(config: Config) -> bool:
@@ -226,16 +238,3 @@ def ann_recall(db: Connection, lance: LanceTable) -> float:
         wanted = {row.chunk_id for row in exact}
         shares.append(len(wanted & {hit.chunk_id for hit in near}) / max(1, len(wanted)))
     return float(np.mean(shares)) if shares else 1.0
-
-
-def check_gate(db: Connection) -> Iterator[Check]:
-    """One check for each likelihood; another where the encoder is not the one they were fitted with."""
-    held = mirrored(db)
-    for model in ("about", "right"):
-        label = fitted(f"{model}.{'words' if held is None else 'late'}")
-        yield Check(f"judging_{model}", True, f"{label.version}: {label.fitted_on}")
-    if held is not None and held.model_id != ENCODER:
-        fitted_with = f"what is sure and what is refused was fitted with {ENCODER}"
-        detail = f"{fitted_with}; passages are embedded with {held.model_id}"
-        hint = "kb eval calibrate shows what thresholds do to questions of your own"
-        yield Check("gate_model", False, detail, hint, needed=False)

@@ -23,7 +23,7 @@ from kb.operations.opening.base import Base
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """The gates that are shown, beside the configured one."""
 
-PRECISIONS = (0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+PRECISIONS = (0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95)
 """The precisions that are shown, beside the configured one."""
 
 

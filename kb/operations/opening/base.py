@@ -39,6 +39,7 @@ from kb.store.connection import (
 )
 
 if TYPE_CHECKING:
+    from kb.domain.answers import PassageJudge
     from kb.domain.search import PairOrder
     from kb.operations.opening.exposure import Audience
     from kb.operations.opening.vectors import VectorSource
@@ -213,6 +214,11 @@ class Base:
         from kb.operations.opening.vectors import configured_pair_order
 
         return configured_pair_order(self.config, self.models)
+
+    @property
+    def judge(self) -> PassageJudge | None:
+        """What reads a question and a passage together; None without an installed one, or where no model is wanted."""
+        return None if self.config.models_embedding.provider == "none" else self.models.judge()
 
     def visible(self, filters: SearchFilters) -> SearchFilters:
         """The filters, among the documents that this base shows."""

@@ -12,7 +12,10 @@ from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kb.errors import ModelError
+
 if TYPE_CHECKING:
+    from kb.domain.answers import PassageJudge
     from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, QueryEncoder
     from kb.embed.provider import Provider
 
@@ -70,30 +73,17 @@ class LoadedModels:
             ),
         )
 
+    def judge(self) -> PassageJudge | None:
+        """The judge that is installed with kb's encoder; None without one, which a search by meaning reports."""
+        from kb.embed.installed.judge import open_installed_judge
+        from kb.models.manifest import ENCODER, manifest_bytes, read_installed
 
-def submit(work: Callable[[], T]) -> Callable[[], T]:
-    """Starts `work` on another thread. The returned function waits for its result, or raises its exception."""
-    from threading import Thread  # a search by words alone does without
-
-    given: list[T] = []
-    raised: list[BaseException] = []
-
-    def run() -> None:
         try:
-            given.append(work())
-        except BaseException as error:  # noqa: BLE001  raised again where it is waited for
-            raised.append(error)
-
-    thread = Thread(target=run, name="kb-encode", daemon=True)
-    thread.start()
-
-    def wait() -> T:
-        thread.join()
-        if raised:
-            raise raised[0]
-        return given[0]
-
-    return wait
+            read_installed(self.model_dir, ENCODER)
+            mark = manifest_bytes(self.model_dir, ENCODER)
+            return self.kept("judge", mark, lambda: open_installed_judge(self.model_dir / ENCODER))
+        except ModelError:
+            return None
 
 
 # Somebody who types returns to an earlier text: by Backspace, in another mode, with a filter, asking what was searched.

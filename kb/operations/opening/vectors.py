@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,12 @@ from kb.embed.codec import unpack_vector
 from kb.embed.provider import LLAMA_CPP, PLUGIN
 from kb.errors import ConfigError, ModelError, ModelMissing
 from kb.operations.embedding.plan import embedding_provider, gguf_places
-from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder, submit
+from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
 from kb.records import NamedTuple
 from kb.retrieve.index import Index
 from kb.store import queries
 from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, LoadedMirror, load_mirror, mirrored
+from kb.threads import submit
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import EncodedQuestion
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 # square of their number. The longest of 5,800 questions of the development sets has 302 bytes of UTF-8.
 ENCODED_WORDS = 64
 ENCODED_BYTES = 384
-
-_SENTENCES_KEPT = 512
 
 # The mirror is loaded into memory by so many questions after a change of the index: that takes as long as 25 scans.
 _LOAD_MIRROR_AT = 8
@@ -68,7 +66,6 @@ class VectorSource:
         self._with_tokens = config.models_embedding.tokens
         self._db = db
         self._incomplete = queries.select_incomplete(db)
-        self._sentences: dict[str, EncodedQuestion] = {}
         is_large = index.state.chunks >= ANN_PAYS_ABOVE_CHUNKS
         self._ann = _ann_table(index, config, models, held) if many else None
         self._in_memory = many and self._ann is None and not is_large
@@ -116,24 +113,6 @@ class VectorSource:
     def encoded_part(self, question: str) -> str:
         """The part of a question that is encoded: all of it, unless it is very long."""
         return start_of(question, max_words=ENCODED_WORDS, max_bytes=ENCODED_BYTES)
-
-    def encode_text(self, text: str) -> EncodedQuestion:
-        """A sentence, encoded as questions are; caches the last ones, which an answer is compared with again."""
-        found = self._sentences.pop(text, None) or self._encoder.encode(text)
-        while len(self._sentences) >= _SENTENCES_KEPT:
-            del self._sentences[next(iter(self._sentences))]
-        self._sentences[text] = found
-        return found
-
-    def similarities(self, text: str, others: Sequence[str]) -> list[float]:
-        """How near a text is to each of the others, in any language: by their tokens, else by cosine."""
-        asked, *compared = (self.encode_text(self.encoded_part(each)) for each in (text, *others))
-        if asked.tokens is None:
-            vector = unpack_vector(asked.vector)
-            return [sum(map(mul, vector, unpack_vector(each.vector))) for each in compared]
-        from kb.embed.installed.late_interaction import token_scores  # a search compares no sentences
-
-        return token_scores(asked.tokens, [each.tokens or b"" for each in compared], self.dimensions)
 
     def _mirror(self) -> LoadedMirror | None:
         """The current vectors in memory, shared by all threads; None until enough questions pay for loading them."""
