@@ -28,11 +28,12 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening import base as opening
 from kb.operations.opening.base import Base, open_base
-from kb.operations.opening.loaded_models import SharedEncoder, submit
+from kb.operations.opening.loaded_models import SharedEncoder
 from kb.operations.search.search import search
 from kb.store import connection
 from kb.store.connection import Migration, latest_version, migrations, open_writer, schema_state
 from kb.store.migrate import migrate
+from kb.threads import submit
 
 __all__ = ["fake_models", "next_migration"]  # fixtures
 

@@ -64,7 +64,7 @@ def check_judge(config: Config) -> Iterator[Check]:
     is_wanted = config.models_embedding.provider != "none"
     judge = LoadedModels(config.model_dir).judge() if is_wanted else None
     if judge is not None:
-        yield Check("judge", True, "reads a question beside the best passage before kb answers")
+        yield Check("judge", True, "reads a question beside the first passages before kb answers")
     elif is_wanted and _embeds(config):
         detail = "none is installed: answers are judged by the question's words alone"
         yield Check("judge", False, detail, f"kb models install {ENCODER}: the vectors stay", needed=False)
