@@ -9,7 +9,7 @@ from answer_passages import ReadingJudge, passage
 
 from kb.answer.judging import Fitted, Judgement, judge, standing
 from kb.answer.pieces import SHOWN_CHARS, Excerpt, read_excerpts
-from kb.answer.quoting import quote_excerpts, show_excerpt
+from kb.answer.quoting import UNSURE_LINES, quote_briefly, quote_excerpts, show_excerpt
 from kb.domain.citations import Citation, PageCitation, RegionCitation
 from kb.domain.search import Passage, RetrievalDetail, Sentence, TermWeight
 
@@ -276,3 +276,20 @@ def test_what_only_holds_a_bar_is_no_table() -> None:
 )
 def test_the_first_of_several_items_keeps_its_mark(text: str, quoted: str, shown: str) -> None:
     assert part(passage(1, text), quoted) == shown
+
+
+def test_an_unsure_answer_is_cut_to_the_best_lines_before_a_place_is_left_out() -> None:
+    def of_lines(number: int, lines: int) -> Excerpt:
+        text = "\n".join(f"{number} {GREEN} {line}" for line in range(lines))
+        whole = Sentence(number, 0, len(text), text)
+        return Excerpt(passage(number, text), (whole,), ((0, len(text)),), whole._replace(text=text), 1.0)
+
+    short = [of_lines(number, 3) for number in (1, 2, 3)]
+    assert quote_briefly(short) == quote_excerpts(short)
+    long = [of_lines(1, 9), of_lines(2, 9), of_lines(3, 9)]
+    quoted = quote_briefly(long)
+    assert quoted.text.count("\n") < UNSURE_LINES
+    assert [each.number for each in quoted.cited] == [1, 2, 3]
+    assert quoted.text.count("1 The valve") == 9
+    assert quoted.text.count("2 The valve") == 2
+    assert len(quote_briefly([of_lines(1, 18), *short[1:]]).cited) == 1

@@ -70,3 +70,4 @@ def test_two_pieces_are_marked_where_the_second_is_nearly_as_good() -> None:
     assert len(excerpt.shown) == 2
     assert sum(end - start for start, end in excerpt.shown) <= SHOWN_CHARS + 10  # spaces between sentences
     assert excerpt.alone().text().split("\n") == list(words)
+    assert excerpt.brief().text() == words[0]

@@ -43,6 +43,8 @@ _SECOND_GAP = 0.1
 _SHORT_CHARS, _GROWN_CHARS = 60, 300
 # Surroundings: later sentences are preferred by this much.
 _GOES_ON = 0.1
+# The most lines of a sentence, which may be of code, where only the best line is shown.
+_BRIEF_LINES = 2
 # The most characters of a list or table that is marked whole, and of an item with all below it; lines of a code block.
 _LIST_CHARS, _ITEM_CHARS, _CODE_LINES = 900, 400, 12
 
@@ -64,6 +66,12 @@ class Excerpt(NamedTuple):
     def text(self) -> str:
         """The shown ranges, a line end between them."""
         return "\n".join(self.passage.text[start:end] for start, end in self.shown)
+
+    def brief(self) -> Excerpt:
+        """The first lines of the best sentence alone."""
+        text = "\n".join(self.best.text.split("\n")[:_BRIEF_LINES]).rstrip()
+        line = self.best._replace(text=text, end=self.best.start + len(text))
+        return self._replace(pieces=(line,), shown=((line.start, line.end),))
 
     def alone(self) -> Excerpt:
         """The pieces without their surroundings."""

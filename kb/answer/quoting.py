@@ -147,14 +147,19 @@ class Quoted(NamedTuple):
     cited: tuple[Passage, ...]
 
 
-UNSURE_LINES = 12
+UNSURE_LINES = 20
 """The most lines of an answer that kb is not sure of."""
 
 
 def quote_briefly(excerpts: Sequence[Excerpt], first: int = 1) -> Quoted:
-    """The passages, word for word, in `UNSURE_LINES`: those that fit, or else the pieces of the first alone."""
-    shorter = [excerpts[:count] for count in range(len(excerpts), 0, -1)]
-    for fitting in [*shorter, [each.alone() for each in excerpts[:1]]]:
+    """The passages, word for word, in `UNSURE_LINES`.
+
+    Where they do not fit, the others' best lines, then of the first one its pieces, then fewer others.
+    """
+    best, others = excerpts[:1], excerpts[1:]
+    lines, pieces = [each.brief() for each in others], [each.alone() for each in best]
+    fewer = [[*pieces, *lines[:count]] for count in range(len(lines), -1, -1)]
+    for fitting in ([*best, *others], [*best, *lines], *fewer):
         quoted = quote_excerpts(fitting, first)
         if quoted.text.count("\n") < UNSURE_LINES:
             break
