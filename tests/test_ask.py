@@ -346,6 +346,8 @@ def test_all_that_went_in_is_kept(asked: Vault, answered_by: Callable[[LanguageM
             '"next Friday" was written on 2026-03-02',
         ),
         ("When is the valve replaced?", "The valve is replaced on 2026-03-13.", ""),
+        ("When is the valve replaced?", "The valve is replaced on 13 August.", ""),
+        ("밸브는 언제 교체하나?", "밸브는 만료 45일 전에 교체한다.", ""),
         ("밸브는 언제 교체하나?", "밸브는 내일 교체하기로 했다.", '"내일": 2026-03-02에 쓴 노트'),
         ("Who replaces the valve?", "Heron replaces the valve next Friday.", ""),
     ],

@@ -26,7 +26,7 @@ from kb.store import queries
 if TYPE_CHECKING:
     from kb.operations.ask.generate import Generation  # a quoted answer need not load it
 
-# A day that is another one where it is written so much later is relative. "45일 전" may be before anything.
+# A day that is another one of its year where it is written so much later is relative. "45일 전" may be before anything.
 _LATER = timedelta(days=800)
 _COUNTED = re.compile(r"\d\s?(?:일|주|개월|달|년) ?[전뒤후]")
 
@@ -144,7 +144,7 @@ def _written_on(base: Base, language: str, quoted: Quoted) -> tuple[str, ...]:
             continue
         written = date.fromisoformat(row.day)
         days, later = (time_span(claim.text, day) for day in (written, written + _LATER))
-        if days and later and days.first != later.first and not _COUNTED.search(days.phrase):
+        if days and later and f"{days.first:%m-%d}" != f"{later.first:%m-%d}" and not _COUNTED.search(days.phrase):
             return (say(language, "written_on", days.phrase, row.day),)
     return ()
 
