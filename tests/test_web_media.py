@@ -218,7 +218,7 @@ def test_pages_are_turned_and_enlarged(browser: Browser, served: Served) -> None
         page.get_by_role("button", name="Next page").click()
         page.wait_for_selector('[data-page="3"][data-drawn=yes]')
         number = page.get_by_label("Page, of 10")
-        assert number.input_value() == "3"
+        page.wait_for_function("(bar) => bar.value === '3'", arg=number.element_handle())
         number.fill("9")
         number.press("Enter")
         page.wait_for_selector('[data-page="9"][data-drawn=yes]')
@@ -233,7 +233,7 @@ def test_pages_are_turned_and_enlarged(browser: Browser, served: Served) -> None
         assert words.bounding_box()["x"] - body.bounding_box()["x"] == pytest.approx(12, abs=1)
         page.get_by_role("button", name="Previous page").click()
         page.wait_for_selector('[data-page="8"][data-drawn=yes]')
-        assert number.input_value() == "8"
+        page.wait_for_function("(bar) => bar.value === '8'", arg=number.element_handle())
         assert (watched.faults, watched.foreign) == ([], [])
 
 
