@@ -7,6 +7,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from conftest import Kb, Vault, cpu_limited, indexed_vault, kb_in, write_notes
 from jsonschema import Draft202012Validator
 
 from kb.chunk.tokens import estimate_tokens
+from kb.domain.answers import PassageReading
+from kb.domain.search import Passage, Sentence
+from kb.operations.opening.base import Base
 from kb.wire.schemas import validate, wire_class
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed")
@@ -421,6 +425,21 @@ def test_nothing_hidden_reaches_an_agent(vault: Vault) -> None:
 def test_what_is_hidden_in_text(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible_parts({"a": [text, 1, None]}) == {"a": [shown, 1, None]}
+
+
+@pytest.mark.parametrize(("logit", "said"), [(-2.0, "nearest places below"), (-9.0, "no place is near")])
+def test_a_refusal_points_to_places_only_where_some_are_near(
+    vault: Vault, logit: float, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Far:
+        def read(self, question: str, given: Sequence[tuple[Passage, Sequence[Sentence]]]) -> list[PassageReading]:
+            return [PassageReading(logit, (logit,) * len(sentences)) for _, sentences in given]
+
+    monkeypatch.setattr(Base, "judge", property(lambda base: Far()))
+    monkeypatch.setattr("kb.operations.ask.findings.Findings.state", property(lambda found: "refused"))
+    result = call(vault, "ask", question="How often does the gateway retry?")
+    assert said in text_of(result)
+    assert ("#L" in text_of(result)) is (logit == -2.0)
 
 
 def test_a_conversation_goes_on_only_where_it_is_named(vault: Vault, tmp_path: Path) -> None:

@@ -173,10 +173,11 @@ def answer_text(answer: Answer) -> str:
     fence = Fence()
     right = None if answer.evidence is None else answer.evidence.right
     likely = "" if right is None else f" (likely right: {right:.2f})"
+    near = "nearest places below" if answer.citations else "no place is near"
     sure = {
         "answered": f"answered{likely}",
         "unsure": f"unsure{likely}: perhaps this; fetch the citations before you rely on it",
-        "refused": "refused: the documents hold no answer that kb is sure enough of; nearest places below",
+        "refused": f"refused: the documents hold no answer that kb is sure enough of; {near}",
     }[answer.state]
     parts = [f"{sure}. {fence.said}", fence.around(as_markdown(answer.spans))]
     for each in answer.citations:
