@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,8 @@ from kb.extract.image import MAX_FRAMES, Frame, frames
 from kb.extract.ocr.geometry import IDENTITY, Rectangle, turned_size, turning
 
 pytestmark = needs_pillow
+
+FORMATS = Path(__file__).resolve().parents[1] / "fixtures/formats"
 
 
 def encoded(image: Any, form: str, **options: Any) -> bytes:
@@ -42,11 +46,25 @@ def dark_box(frame: Frame) -> Box:
 SPOT = Box(10, 5, 20, 10)
 
 
-@pytest.mark.parametrize("form", ["PNG", "WEBP", "GIF", "TIFF"])
+@pytest.mark.parametrize("form", ["PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF"])
 def test_formats(form: str) -> None:
-    options = {"lossless": True} if form == "WEBP" else {}
+    options = {"WEBP": {"lossless": True}, "AVIF": {"quality": 100}}.get(form, {})
     (frame,) = frames(encoded(spot(), form, **options))
     assert dark_box(frame) == SPOT
+
+
+def test_a_picture_of_a_telephone_is_read_where_its_decoder_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = (FORMATS / "spot.heic").read_bytes()  # by heif-enc of libheif
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pi_heif", None)
+        with pytest.raises(ExtractFailed, match="HEIF need pi-heif") as failure:
+            list(frames(data))
+    assert "[ocr]" in str(failure.value.hint)
+    pytest.importorskip("pi_heif")
+    (frame,) = frames(data)
+    assert dark_box(frame) == SPOT
+    with pytest.raises(ExtractFailed, match="damaged"):
+        list(frames(data[: len(data) // 2]))
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "LA", "I;16", "CMYK"])

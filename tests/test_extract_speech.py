@@ -211,11 +211,12 @@ def test_compressed_recordings_are_decoded_whole(name: str) -> None:
 
 
 @needs_decoder
-@pytest.mark.parametrize("container", ["flac", "ogg", "wav", "mp4", "mp3"])
+@pytest.mark.parametrize("container", ["flac", "ogg", "wav", "mp4", "mp3", "aiff", "webm", "mov", "matroska"])
 def test_containers(container: str) -> None:
     import av
 
-    codec = {"flac": "flac", "ogg": "libopus", "wav": "pcm_s16le", "mp4": "aac", "mp3": "libmp3lame"}[container]
+    codecs = {"flac": "flac", "wav": "pcm_s16le", "mp4": "aac", "mov": "aac", "mp3": "libmp3lame", "aiff": "pcm_s16be"}
+    codec = codecs.get(container, "libopus")
     data = io.BytesIO()
     with av.open(data, "w", format=container) as target:
         stream = target.add_stream(codec, rate=48_000, layout="stereo")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import get_args
 
@@ -16,8 +15,6 @@ from kb.domain.documents import SourceFile
 from kb.domain.kinds import KINDS, FileType, Kind, Kinds, MediaFamily
 from kb.extract.registry import EXTRACTORS
 from kb.scan.walk import ScanTotals, walk
-
-CHECKOUT = Path(__file__).resolve().parents[1]
 
 BUILD = Kind(
     "markdown",
@@ -81,22 +78,6 @@ def test_a_file_is_told_by_its_whole_name_or_by_its_extension(name: str, media_t
 )
 def test_text_is_a_note_but_for_what_builds_and_installs(name: str, media_type: str | None) -> None:
     assert kinds.media_type_of(name) == media_type
-
-
-def test_the_page_on_use_lists_the_files_that_are_read() -> None:
-    page = (CHECKOUT / "docs/using.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\w+) \| (`.*?`) \|", page, re.MULTILINE)
-    listed = {
-        family: [spelled.removeprefix(".") for spelled in re.findall(r"`(.+?)`", files)] for family, files in rows
-    }
-    spelled = {
-        kind.family: [
-            *(e for each in kind.types for e in each.extensions),
-            *(n for each in kind.types for n in each.names),
-        ]
-        for kind in KINDS.kinds
-    }
-    assert {family: listed.get(family) for family in spelled} == spelled
 
 
 def test_a_kind_told_by_its_whole_name_is_walked_and_included(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Vault, make_vault, run_kb
 
-ODD = ["a.docx", "b.DOCX", "sub/c.docx", "보고서.hwp", "IMG_1.HEIC", "slides.pptx", "LICENSE"]
+ODD = ["a.psd", "b.PSD", "sub/c.psd", "보고서.gul", "IMG_1.DWG", "slides.key", "LICENSE"]
 
 
 @pytest.fixture
@@ -21,12 +21,12 @@ def odd_vault(tmp_path: Path) -> Vault:
 
 def test_kinds_that_kb_does_not_read_are_named_in_one_line(odd_vault: Vault) -> None:
     ran = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed")
-    assert "not read: 3 .docx, 1 without an extension, 1 .heic, 1 .hwp, 1 .pptx\n" in ran.stdout
+    assert "not read: 3 .psd, 1 without an extension, 1 .dwg, 1 .gul, 1 .key\n" in ran.stdout
     again = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed")
-    assert "not read: 3 .docx" in again.stdout
+    assert "not read: 3 .psd" in again.stdout
     kinds = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed", "--json").lines[-1]
     assert kinds["unsupported"] == 7
-    assert kinds["unsupported_by_extension"] == {"": 1, ".docx": 3, ".heic": 1, ".hwp": 1, ".pptx": 1}
+    assert kinds["unsupported_by_extension"] == {"": 1, ".dwg": 1, ".gul": 1, ".key": 1, ".psd": 3}
 
 
 def test_no_kind_is_hidden_behind_a_number(odd_vault: Vault) -> None:
@@ -35,7 +35,7 @@ def test_no_kind_is_hidden_behind_a_number(odd_vault: Vault) -> None:
     ran = run_kb("--config", str(odd_vault.config), "ingest", "--no-embed")
     (line,) = (line for line in ran.stdout.splitlines() if line.startswith("not read: "))
     assert line == (
-        "not read: 3 .docx, 1 without an extension, 1 .heic, 1 .hwp, 1 .pptx, "
+        "not read: 3 .psd, 1 without an extension, 1 .dwg, 1 .gul, 1 .key, "
         + ", ".join(f"1 .x{number}" for number in range(10))
     )
 
@@ -61,9 +61,9 @@ def test_a_log_is_read_by_its_words_alone_and_only_where_it_is_asked_for(tmp_pat
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.docx", "kb does not read .docx files"),
-        ("IMG_1.HEIC", "kb does not read .heic files"),
-        ("sub/c.docx", "kb does not read .docx files"),
+        ("a.psd", "kb does not read .psd files"),
+        ("IMG_1.DWG", "kb does not read .dwg files"),
+        ("sub/c.psd", "kb does not read .psd files"),
         ("LICENSE", "LICENSE has no extension that kb knows"),
     ],
 )

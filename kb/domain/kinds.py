@@ -46,7 +46,7 @@ class Kind(NamedTuple):
     """One family of files: its types, extractor, chunker and kind of citation.
 
     `citation` is the kind of place that a passage of such a file is cited by, as `citation.v1` names it. What is cited
-    by lines is shown by an editor.
+    by lines is shown by an editor. `extra` is the optional part of kb that reads such files.
     """
 
     family: MediaFamily
@@ -54,6 +54,7 @@ class Kind(NamedTuple):
     extractor: str
     chunker: str
     citation: CitationKind
+    extra: str | None = None
 
 
 class Kinds:
@@ -139,7 +140,7 @@ KINDS = Kinds(
         chunker="headings",
         citation="line",
     ),
-    Kind("pdf", (_files("pdf", "pdf"),), extractor="pdf", chunker="pages", citation="page"),
+    Kind("pdf", (_files("pdf", "pdf"),), extractor="pdf", chunker="pages", citation="page", extra="pdf"),
     Kind(
         "image",
         (
@@ -148,23 +149,33 @@ KINDS = Kinds(
             _files("image/webp", "webp"),
             _files("image/gif", "gif"),
             _files("image/tiff", "tif tiff"),
+            _files("image/bmp", "bmp"),
+            _files("image/avif", "avif"),
+            _files("image/heic", "heic heif"),
         ),
         extractor="image",
         chunker="places",
         citation="region",
+        extra="ocr",
     ),
     Kind(
         "audio",
         (
             _files("audio/wav", "wav"),
             _files("audio/mp3", "mp3"),
-            _files("audio/m4a", "m4a"),
+            _files("audio/m4a", "m4a m4b"),
             _files("audio/flac", "flac"),
-            _files("audio/ogg", "ogg"),
+            _files("audio/ogg", "ogg opus"),
+            _files("audio/aiff", "aif aiff"),
+            _files("audio/webm", "webm"),
+            _files("audio/mp4", "mp4 m4v"),
+            _files("audio/quicktime", "mov"),
+            _files("audio/matroska", "mkv mka"),
         ),
         extractor="audio",
         chunker="places",
         citation="time",
+        extra="audio",
     ),
     Kind(
         "code",
@@ -195,6 +206,7 @@ KINDS = Kinds(
         extractor="code",
         chunker="units",
         citation="code",
+        extra="code",
     ),
 )
 """Every kind that kb reads. One joins here together with its extractor."""

@@ -27,6 +27,7 @@ from kb.extract.ocr.geometry import Projection, exif_orientation, scaling
 from kb.extract.ocr.recognised_pages import page_ocr_json, page_paragraphs, read_whole_words
 from kb.extract.ocr.tesseract import engine
 from kb.extract.registry import EXTRACTORS
+from kb.installation import extra_command
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -36,7 +37,10 @@ __all__ = ["assemble_image", "derive", "engine", "frames", "is_needed"]
 # Bumped whenever the same lines would give other blocks, spans or metadata.
 PARSER_VERSION = EXTRACTORS["image"].parser_version
 
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF")
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "HEIF")
+
+# How a HEIF file begins, after four bytes; what follows names it, in AVIF too, which Pillow reads alone.
+_HEIF_MARK = b"ftyp"
 
 # An A3 page at 600 dpi has 70 million.
 MAX_PIXELS = 150_000_000
@@ -119,6 +123,8 @@ def _opened(data: bytes) -> Iterator[Image]:
     from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = None  # the header is checked here, frame by frame
+    if data[4:8] == _HEIF_MARK:
+        _read_heif()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd tags are not worth a line on the terminal
@@ -134,6 +140,15 @@ def _opened(data: bytes) -> Iterator[Image]:
         raise ExtractFailed(f"damaged image: {worded(error)}", "open it in a viewer and save it again") from error
     except MemoryError as error:
         raise ExtractFailed("the image does not fit into memory", "make it smaller") from error
+
+
+def _read_heif() -> None:
+    """Lets Pillow read HEIF. Raises: ExtractFailed where the decoder is not installed."""
+    try:
+        from pi_heif import register_heif_opener
+    except ImportError as error:
+        raise ExtractFailed("pictures in HEIF need pi-heif, which is not installed", extra_command("ocr")) from error
+    register_heif_opener()
 
 
 def _check_size(image: Image) -> None:

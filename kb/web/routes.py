@@ -48,11 +48,19 @@ _CONTENT_TYPES = {
     "image/webp": "image/webp",
     "image/gif": "image/gif",
     "image/tiff": "image/tiff",
+    "image/bmp": "image/bmp",
+    "image/avif": "image/avif",
+    "image/heic": "image/heic",
     "audio/wav": "audio/wav",
     "audio/mp3": "audio/mpeg",
     "audio/m4a": "audio/mp4",
     "audio/flac": "audio/flac",
     "audio/ogg": "audio/ogg",
+    "audio/aiff": "audio/aiff",
+    "audio/webm": "audio/webm",
+    "audio/mp4": "audio/mp4",
+    "audio/quicktime": "video/quicktime",
+    "audio/matroska": "video/x-matroska",
 }
 
 _PNG = b"\x89PNG"
