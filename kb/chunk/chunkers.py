@@ -33,6 +33,7 @@ from kb.domain.ids import chunk_id
 from kb.domain.kinds import KINDS, MediaFamily
 from kb.domain.plugins import TextBlock
 from kb.domain.spans import CaptionSpan, CodeSpan, LineSpan, LocatedSpan, PageSpan, RegionSpan, TimeSpan
+from kb.domain.text import Range
 from kb.errors import ExtractFailed, worded
 
 _PLUGIN_HINT = "tell its author, or take it out of plugins.chunkers"
@@ -100,12 +101,19 @@ def _chunk_sections(doc: Document, sections: Iterator[range], policy: ChunkPolic
     text = doc.source_text
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
     lines = [block.span for block in doc.blocks if isinstance(block.span, LineSpan)]  # a text has no other spans
-    ranges = [trimmed(text, starts[span.start - 1], starts[span.end] - 1) for span in lines]
+    ranges = [_range_of(text, starts, span) for span in lines]
 
     def spans_of(piece: Piece) -> tuple[LineSpan]:
         return (LineSpan(bisect.bisect_right(starts, piece.start), bisect.bisect_right(starts, piece.end - 1)),)
 
     return cut(doc, ranges, sections, spans_of, policy)
+
+
+def _range_of(text: str, starts: Sequence[int], span: LineSpan) -> Range:
+    """The characters of a block: all of its lines, or those that it names."""
+    if span.char_start is not None and span.char_end is not None:
+        return span.char_start, span.char_end
+    return trimmed(text, starts[span.start - 1], starts[span.end] - 1)
 
 
 def _alike(keys: list[int] | list[str]) -> Iterator[range]:

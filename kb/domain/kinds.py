@@ -13,9 +13,9 @@ from typing import Literal, NewType, cast
 from kb.records import NamedTuple
 
 MediaType = NewType("MediaType", str)
-"""What `assets.media_type` holds: `markdown`, `pdf`, `text/<format>`, `image/<type>`, `audio/<type>`, `code/<lang>`."""
+"""What `assets.media_type` holds: a family alone (`markdown`, `pdf`), or with a format (`text/org`, `code/rust`)."""
 
-MediaFamily = Literal["markdown", "text", "pdf", "image", "audio", "code"]
+MediaFamily = Literal["markdown", "text", "html", "pdf", "image", "audio", "code"]
 """The part of a media type before its slash: one extractor and one `--media` for each."""
 
 PLUGIN_EXTRACTOR, PLUGIN_VERSION = "plugin", "plugin-v1"
@@ -137,6 +137,13 @@ KINDS = Kinds(
             _files("text/asciidoc", "adoc"),
         ),
         extractor="text",
+        chunker="headings",
+        citation="line",
+    ),
+    Kind(
+        "html",
+        (_files("html", "html htm xhtml xht"),),
+        extractor="html",
         chunker="headings",
         citation="line",
     ),

@@ -32,13 +32,15 @@ class _Span:
         return stored
 
 
-@on_wire(kind="line")
+@on_wire(kind="line", fields="start end char_start? char_end?")
 @dataclass(frozen=True, slots=True)
 class LineSpan(_Span):
-    """Whole lines, from 1, both ends included."""
+    """Whole lines, from 1, both ends included; the characters of a block that may share them with others."""
 
     start: int
     end: int
+    char_start: int | None = None
+    char_end: int | None = None
 
 
 @on_wire(kind="code", fields="line_start line_end symbol? symbol_kind? lang?")

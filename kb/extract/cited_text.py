@@ -40,9 +40,9 @@ def cited_text(citation: Citation, source: bytes, derived: Mapping[DerivedName, 
 
 
 def _lines(source: bytes, citation: LineCitation | CodeCitation) -> str | None:
-    from kb.extract.decode import decode
+    from kb.extract.laid import line_text
 
-    lines = decode(source).text.split("\n")
+    lines = line_text(source, citation.path).split("\n")
     return "\n".join(lines[citation.start - 1 : citation.end]) if citation.end <= len(lines) else None
 
 

@@ -32,6 +32,18 @@ _HANGUL_SHARE = 0.75
 _UTF16_SAMPLE_BYTES = 65_536
 _UTF16_NUL_SHARE = 0.05
 
+# Encodings by the names that pages and mails give them, as browsers take these (WHATWG Encoding Standard).
+_DECLARED = {
+    **dict.fromkeys(
+        ("euc-kr", "ks_c_5601-1987", "ksc5601", "cp949", "windows-949", "korean", "x-windows-949"), "cp949"
+    ),
+    **dict.fromkeys(("iso-8859-1", "latin1", "windows-1252", "us-ascii", "ascii", "cp1252"), "cp1252"),
+    **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "windows-31j", "x-sjis"), "cp932"),
+    **dict.fromkeys(("gb2312", "gbk", "gb18030"), "gb18030"),
+    **{name: name for name in ("euc-jp", "iso-2022-jp", "iso-2022-kr", "big5", "koi8-r", "iso-8859-2", "iso-8859-15")},
+    **{f"windows-{page}": f"cp{page}" for page in (1250, 1251, 1253, 1254, 1255, 1256, 1257, 1258)},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
@@ -42,8 +54,11 @@ class Decoded:
     warnings: tuple[Warning, ...] = ()
 
 
-def decode(data: bytes) -> Decoded:
-    """The text of `data`: UTF-8, UTF-16 or UTF-32 by mark, UTF-16 without one, CP949, else UTF-8 with replacement."""
+def decode(data: bytes, declared: str | None = None) -> Decoded:
+    """The text of `data`: UTF-8, UTF-16 or UTF-32 by mark, UTF-16 without one, CP949, else UTF-8 with replacement.
+
+    `declared` is the encoding that a page or mail names, for text that is none of the first.
+    """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return _decoded(data[len(mark) :], encoding)
@@ -53,7 +68,8 @@ def decode(data: bytes) -> Decoded:
     try:
         return Decoded(_tidy(data.decode("utf-8")), "utf-8")
     except UnicodeDecodeError:
-        return _decoded(data, "cp949" if _looks_korean(data) else "utf-8")
+        named = _DECLARED.get((declared or "").lower())
+        return _decoded(data, named or ("cp949" if _looks_korean(data) else "utf-8"))
 
 
 def _decoded(data: bytes, encoding: str) -> Decoded:

@@ -7,7 +7,7 @@ first file, so that a version check or a search loads no parser and no engine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple, cast
@@ -43,12 +43,17 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Reads one kind of files: the version of its documents, the place of its function, and its steps in order."""
+    """Reads one kind of files: the version of its documents, the place of its function, and its steps in order.
+
+    `text_function`, for files with markup that are cited by lines, gives their text from bytes and path, line by line
+    (`kb.extract.laid`).
+    """
 
     parser_version: str
     module: str
     function: str
     steps: tuple[Step, ...] = ()
+    text_function: str | None = None
 
     def document(
         self,
@@ -67,6 +72,12 @@ class Extractor:
         """The function; its module and parser are imported on the first call."""
         return cast(Extract | Assemble, getattr(import_module(self.module), self.function))
 
+    def laid_text(self) -> Callable[[bytes, str], str] | None:
+        """The function that gives the text of a file; None where that is the file's own."""
+        if self.text_function is None:
+            return None
+        return cast(Callable[[bytes, str], str], getattr(import_module(self.module), self.text_function))
+
 
 def extractor_of(family: MediaFamily) -> Extractor:
     """The extractor for files of that family."""
@@ -80,6 +91,7 @@ def extractor_of(family: MediaFamily) -> Extractor:
 EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v6", "kb.extract.markdown.document", "extract_markdown"),
     "text": Extractor("text-v1", "kb.extract.plain", "extract_text"),
+    "html": Extractor("html-v1", "kb.extract.page", "extract_page", text_function="page_text"),
     "pdf": Extractor(
         "pdf-v2",
         "kb.extract.pdf.document",

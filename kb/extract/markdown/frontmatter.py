@@ -143,8 +143,8 @@ class _Reading:
         metadata = Metadata(
             aliases=self._take("aliases alias", lambda value: _texts(value, ",")) or (),
             tags=self._take("tags tag", _tags) or (),
-            created_at=self._take("created_at created date", _timestamp),
-            updated_at=self._take("updated_at updated modified", _timestamp),
+            created_at=self._take("created_at created date", timestamp),
+            updated_at=self._take("updated_at updated modified", timestamp),
             source_type=self._take("source_type", lambda value: _one_of(SOURCE_TYPES, value)) or "markdown",
             trust_level=self._take("trust_level", lambda value: _one_of(TRUST_LEVELS, value)) or "primary",
             user_id_alias=self._take("user_id_alias user_id id", _text),
@@ -194,7 +194,7 @@ def _language(value: Json) -> str | None:
     return found[1].lower() if found else None
 
 
-def _timestamp(value: Json) -> str | None:
+def timestamp(value: Json) -> str | None:
     """A date or time in common notations as RFC 3339 in UTC; one without a zone counts as UTC."""
     if not isinstance(value, str | int):
         return None

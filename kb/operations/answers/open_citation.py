@@ -88,7 +88,7 @@ def _place(session: Base, typed: str, answer_id: str | None) -> tuple[Citation |
     if not path.is_file():
         path = Path(as_on_disk(str(session.config.workspace_root / unquote(citation.path))))
     if (asked := cited_lines(citation)) is not None and path.is_file():
-        require_line(citation.path, asked.start, len(file_lines(path.read_bytes())))
+        require_line(citation.path, asked.start, len(file_lines(path.read_bytes(), citation.path)))
     return citation, path
 
 

@@ -15,7 +15,7 @@ from kb.domain.results.answers import AnswerCheck, QuoteCheck, Standing
 from kb.domain.results.viewing import DocumentView
 from kb.domain.text import stored_text
 from kb.errors import FileError, FileVanished, NotFound
-from kb.extract.decode import decode
+from kb.extract.laid import line_text
 from kb.language.occurrences import occurrences, occurs
 from kb.operations.answers.records import all_answers, find_answer
 from kb.operations.inspect.view import view_document
@@ -194,7 +194,7 @@ class _Checking:
         if source_path not in self._texts:
             try:
                 data = read_bytes(source_path, max_bytes=self._session.config.indexing.max_file_mb * 1_000_000).data
-                self._texts[source_path] = decode(data).text
+                self._texts[source_path] = line_text(data, source_path)
             except FileError as error:
                 self._texts[source_path] = error
         return self._texts[source_path]

@@ -15,7 +15,7 @@ from kb.domain.search import Passage, SearchMode, SearchQuery, SearchResult
 from kb.errors import GoldenInvalid, ModelMissing, QuerySyntaxError
 from kb.eval.golden import GoldenSet, Question
 from kb.eval.outcome import Expected, answered, cited_lines_hold, graded, holds_all, resolve
-from kb.extract.decode import decode
+from kb.extract.laid import line_text
 from kb.language.detect import query_language
 from kb.operations.ask.ask import answer_question
 from kb.operations.ask.findings import AskRequest
@@ -137,7 +137,7 @@ class CitedFiles:
         """The lines of a text file; none where it is gone."""
         if source_path not in self._lines:
             try:
-                self._lines[source_path] = decode(Path(source_path).read_bytes()).text.split("\n")
+                self._lines[source_path] = line_text(Path(source_path).read_bytes(), source_path).split("\n")
             except OSError:
                 self._lines[source_path] = []
         return self._lines[source_path]

@@ -35,7 +35,7 @@ from kb.domain.symbols import Symbol
 from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, InvalidId, KbError, NotFound, UsageError
 from kb.extract.cited_text import cited_text
-from kb.extract.decode import decode
+from kb.extract.laid import line_text
 from kb.language.names import dotted
 from kb.store import queries
 from kb.store.connection import Connection
@@ -321,7 +321,10 @@ class Texts:
         """The indexed lines, None where they are gone, and whether the file still has them."""
         if document.doc_id not in self._read:
             content, is_current = indexed_content(document)
-            self._read[document.doc_id] = None if content is None else file_lines(content), is_current
+            self._read[document.doc_id] = (
+                None if content is None else file_lines(content, document.workspace_path),
+                is_current,
+            )
         return self._read[document.doc_id]
 
 
@@ -340,9 +343,9 @@ def indexed_content(document: DocumentRow) -> tuple[bytes | None, bool]:
     return None, False
 
 
-def file_lines(content: bytes) -> tuple[str, ...]:
+def file_lines(content: bytes, path: str) -> tuple[str, ...]:
     """The lines of a file."""
-    lines = decode(content).text.split("\n")
+    lines = line_text(content, path).split("\n")
     if len(lines) > 1 and not lines[-1]:
         lines.pop()  # a final line end begins no line
     return tuple(lines)

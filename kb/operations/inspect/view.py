@@ -14,7 +14,7 @@ from kb.domain.results.viewing import DocumentView, PageSize
 from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.extract.cited_text import cited_text
-from kb.extract.decode import decode
+from kb.extract.laid import line_text
 from kb.operations.fetch.places import indexed_content, require_document
 from kb.operations.opening.base import Base
 from kb.store import queries
@@ -37,7 +37,7 @@ def view_document(session: Base, typed: str, passage: str | None = None) -> Docu
         return _media(session, DocumentView(document, citation, None, is_current))
     if content is None:
         raise FileVanished(f"{document.workspace_path} is not there as it was indexed", "kb ingest reads it again")
-    return DocumentView(document, citation, decode(content).text, is_current)
+    return DocumentView(document, citation, line_text(content, document.workspace_path), is_current)
 
 
 def kept_file(session: Base, path: str) -> tuple[Path, str]:

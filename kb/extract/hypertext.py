@@ -1,0 +1,528 @@
+"""HTML → blocks of readable text, each piece with its line in the source: for web pages, and what is made of them.
+
+    text → tags and text (`_tokens`) → elements → pieces of blocks → blocks that are content
+
+Markup is read as browsers read it, without an engine: nothing is fetched and no script or entity declaration counts.
+Navigation, footers, banners and what is hidden are left out, unless hardly anything else is there; where a page marks
+its main part, the rest is left out too. Time and memory grow with the size of the source alone.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from kb.domain.documents import BlockKind
+from kb.extract.markdown.frontmatter import timestamp
+
+_MOST_DEPTH = 400
+_ATTRIBUTE_CHARS = 4_000
+_MOST_JSON_CHARS = 200_000
+
+# Less content than this, and at most this share of all text, means that the marks of content are not to be trusted.
+_LEAST_CHARS, _LEAST_SHARE = 200, 0.25
+
+_TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+)>")
+_ATTRIBUTE = re.compile(r"([^\s=/\"'>]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
+_SPACES = re.compile(r"[ \t\r\f\v\0\xa0\u2000-\u200a\u3000]+")
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_ENTITY_LINES = re.compile(r"&(?:#0*1[03]|#[xX]0*[aAdD]|NewLine);")
+_SAVED_FROM = re.compile(r"\s*(?:saved from url=\(\d+\)|Page saved with SingleFile\s+url:\s*)(\S+)")
+_LANGUAGE_CLASS = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|highlight|brush:|sourceCode)[-\s]([\w+#.-]+)")
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?![A-Za-z])")
+
+_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+_RAW = frozenset("script style textarea title xmp iframe noembed noframes noscript".split())
+_UNREAD = _RAW | frozenset("head template svg math object canvas audio video button select rt rp datalist map".split())
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS = (
+    frozenset(
+        (
+            "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption "
+            "figure footer form header hgroup hr legend li main menu nav ol p pre section summary table tbody td tfoot "
+            "th thead tr ul"
+        ).split()
+    )
+    | _HEADINGS.keys()
+)
+
+# An open element that a sibling closes, up to the element that bounds it.
+_CLOSED_BY: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "li": (frozenset({"li"}), frozenset({"ul", "ol", "menu", "dir"})),
+    "dt": (frozenset({"dt", "dd"}), frozenset({"dl"})),
+    "dd": (frozenset({"dt", "dd"}), frozenset({"dl"})),
+    "tr": (frozenset({"tr"}), frozenset({"table"})),
+    "td": (frozenset({"td", "th"}), frozenset({"tr", "table"})),
+    "th": (frozenset({"td", "th"}), frozenset({"tr", "table"})),
+}
+
+# What is beside the content, by element, by role, and by a word of its class or id.
+_BESIDE = frozenset({"nav", "footer", "dialog"})
+_BESIDE_ROLES = frozenset("navigation banner contentinfo complementary search dialog alertdialog menu menubar".split())
+_BESIDE_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:cookies?|consent|gdpr|banner|sidebar|breadcrumbs?|share|sharing|social|newsletter|advert\w*|ads?|popup"
+    r"|modal|pagination|navbar|nav|menu|masthead|skip|toolbar|footer|headerlink|related)(?=$|[\s_-])",
+    re.IGNORECASE,
+)
+_JUDGED_BY_CLASS = frozenset("div section ul ol p span a table aside header form".split())
+
+
+class Piece(NamedTuple):
+    """Text on one line of the source, its number from 1."""
+
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class HtmlBlock:
+    """A block: its pieces in order; cells of a table are `rows`, their first line the piece's.
+
+    `level` is a heading's; `is_beside` means navigation and the like, `is_main` that the page marks it as content.
+    """
+
+    kind: BlockKind
+    pieces: list[Piece]
+    level: int = 0
+    language: str | None = None
+    headers: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    is_beside: bool = False
+    is_main: bool = False
+
+    @property
+    def text(self) -> str:
+        """The block's text; a line end where the source has one."""
+        lines: list[str] = []
+        for before, piece in zip((None, *self.pieces), self.pieces, strict=False):
+            if before is not None and before.line == piece.line:
+                lines[-1] += " " + piece.text
+            else:
+                lines.append(piece.text)
+        return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Hypertext:
+    """A page: its content, and what it says of itself. `date` is as RFC 3339, `address` where it came from."""
+
+    blocks: list[HtmlBlock] = field(default_factory=list)
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
+    address: str | None = None
+    language: str | None = None
+
+
+def read_hypertext(source: str, is_xml: bool = False) -> Hypertext:
+    """The content of a page. In XML, `<p/>` is a whole element."""
+    reader = _Reader(source, is_xml)
+    reader.read()
+    page = reader.page
+    page.blocks = _content(reader.blocks)
+    headings = [block.text for block in page.blocks if block.level == 1]
+    if page.title is None and headings:
+        page.title = " ".join(headings[0].split())
+    return page
+
+
+def _content(blocks: Sequence[HtmlBlock]) -> list[HtmlBlock]:
+    """The blocks without those beside the content; all where too little else would be left."""
+    total = _chars(blocks)
+    kept = [block for block in blocks if not block.is_beside]
+    if _chars(kept) < min(_LEAST_CHARS, total * _LEAST_SHARE):
+        return list(blocks)
+    main = [block for block in kept if block.is_main]
+    return main if _chars(main) >= max(_LEAST_CHARS, _chars(kept) * _LEAST_SHARE) else kept
+
+
+def _chars(blocks: Sequence[HtmlBlock]) -> int:
+    return sum(len(piece.text) for block in blocks for piece in block.pieces)
+
+
+class _Tag(NamedTuple):
+    name: str
+    attributes: str
+    closes: bool
+    is_whole: bool
+
+
+_Token = tuple[int, _Tag | str]
+"""Where it begins, and a tag, or text with its entities; of a comment, `<!--` and its text."""
+
+
+def _tokens(source: str, is_xml: bool) -> Iterator[_Token]:
+    """Tags, text and comments in order. Each character is passed once, whatever is never closed."""
+    at, end = 0, len(source)
+    while at < end:
+        mark = source.find("<", at)
+        if mark < 0:
+            yield at, source[at:]
+            return
+        if mark > at:
+            yield at, source[at:mark]
+        if source.startswith("<!--", mark):
+            close = source.find("-->", mark + 4)
+            yield mark, source[mark : end if close < 0 else close]
+            at = end if close < 0 else close + 3
+        elif is_xml and source.startswith("<![CDATA[", mark):
+            close = source.find("]]>", mark)
+            close = end if close < 0 else close
+            yield mark + 9, source[mark + 9 : close].replace("&", "&amp;")
+            at = close + 3
+        elif source[mark + 1 : mark + 2] in ("!", "?"):
+            close = source.find(">", mark)
+            at = end if close < 0 else close + 1
+        elif tag := _TAG.match(source, mark):
+            name, is_whole = tag[2].lower().rpartition(":")[2], is_xml and tag[3].endswith("/")
+            yield mark, _Tag(name, tag[3], bool(tag[1]), is_whole)
+            at = tag.end()
+            if name in _RAW and not tag[1] and not is_whole and (name != "noscript"):
+                closing = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(source, at)
+                stop = closing.start() if closing else end
+                yield at, source[at:stop]
+                at = stop
+        elif source[mark + 1 : mark + 2].isalpha() or source.startswith("</", mark):
+            close = source.find(">", mark)  # a quotation mark in it is never closed
+            at = end if close < 0 else close + 1
+        else:
+            yield mark, "<"
+            at = mark + 1
+
+
+def attributes_of(written: str) -> dict[str, str]:
+    """The attributes of a tag, names in lower case."""
+    found: dict[str, str] = {}
+    for match in _ATTRIBUTE.finditer(written[:_ATTRIBUTE_CHARS]):
+        value = next((each for each in match.groups()[1:] if each is not None), "")
+        found.setdefault(match[1].lower(), html.unescape(value))
+    return found
+
+
+@dataclass(slots=True)
+class _Element:
+    name: str
+    is_unread: bool
+    is_beside: bool
+    is_main: bool
+
+
+@dataclass(slots=True)
+class _OpenList:
+    is_ordered: bool
+    count: int = 0
+    is_begun: bool = False  # whether the item that is open has its mark
+
+
+@dataclass(slots=True)
+class _OpenTable:
+    """A table being read: the blocks of each cell, and whether each row names columns. `is_layout`: no data."""
+
+    rows: list[list[list[HtmlBlock]]] = field(default_factory=list)
+    are_headers: list[bool] = field(default_factory=list)
+    loose: list[HtmlBlock] = field(default_factory=list)
+    is_layout: bool = False
+
+
+class _Reader:
+    """Reads one page; `blocks` are all of them, those beside the content marked."""
+
+    def __init__(self, source: str, is_xml: bool) -> None:
+        self.page = Hypertext()
+        self.blocks: list[HtmlBlock] = []
+        self._source, self._is_xml = source, is_xml
+        self._stack: list[_Element] = []
+        self._open: dict[str, int] = {}
+        self._lists: list[_OpenList] = []
+        self._tables: list[_OpenTable] = []
+        self._pieces: list[Piece] = []
+        self._is_spaced = False  # whether white space came after the last piece
+        self._list: HtmlBlock | None = None
+        self._language: str | None = None
+        self._line, self._counted = 1, 0
+        self._too_deep: dict[str, int] = {}
+
+    def read(self) -> None:
+        """Reads the whole source."""
+        for at, token in _tokens(self._source, self._is_xml):
+            self._line += self._source.count("\n", self._counted, at)
+            self._counted = at
+            if isinstance(token, str):
+                if token.startswith("<!--"):
+                    self._comment(token[4:])
+                else:
+                    self._text(token)
+            elif token.closes:
+                self._close(token.name)
+            else:
+                self._begin(token)
+        while self._stack:
+            self._pop()
+        self._flush()
+
+    # --- tags ---------------------------------------------------------------------------------------------------------
+
+    def _begin(self, tag: _Tag) -> None:
+        name = tag.name
+        if name in ("meta", "link", "html", "time"):
+            self._tell(name, attributes_of(tag.attributes))
+        if name == "br":
+            self._is_spaced = True
+        if name in _BLOCKS:
+            if self._open.get("p"):
+                self._close_up_to(frozenset({"p"}), frozenset({"table", "td", "th", "li", "button", "object"}))
+            if name in _CLOSED_BY:
+                self._close_up_to(*_CLOSED_BY[name])
+            self._flush()
+        if name in _VOID or tag.is_whole:
+            return
+        if len(self._stack) >= _MOST_DEPTH:
+            self._too_deep[name] = self._too_deep.get(name, 0) + 1
+            return
+        self._push(name, tag.attributes)
+        if name in ("ul", "ol", "menu", "dir"):
+            self._lists.append(_OpenList(name == "ol"))
+        elif name == "li" and self._lists:
+            self._lists[-1].count += 1
+            self._lists[-1].is_begun = False
+        elif name == "pre":
+            self._end_list()
+            language = _LANGUAGE_CLASS.search(attributes_of(tag.attributes).get("class", ""))
+            self._language = language[1] if language else None
+        elif name == "code" and self._open.get("pre") and self._language is None:
+            language = _LANGUAGE_CLASS.search(attributes_of(tag.attributes).get("class", ""))
+            self._language = language[1] if language else None
+        elif name in _HEADINGS:
+            self._end_list()
+            if self._tables:
+                self._tables[-1].is_layout = True
+        elif name == "table":
+            self._end_list()
+            if self._tables:
+                self._tables[-1].is_layout = True
+            self._tables.append(_OpenTable())
+        elif name == "tr" and self._tables:
+            self._tables[-1].rows.append([])
+            self._tables[-1].are_headers.append(True)
+        elif name in ("td", "th") and self._tables and self._tables[-1].rows:
+            self._end_list()
+            self._tables[-1].rows[-1].append([])
+            self._tables[-1].are_headers[-1] &= name == "th"
+
+    def _push(self, name: str, written: str) -> None:
+        above = self._stack[-1] if self._stack else _Element("", False, False, False)
+        attributes = attributes_of(written) if written.strip() else {}
+        role = attributes.get("role", "").lower()
+        is_main = above.is_main or name in ("main", "article") or role in ("main", "article")
+        is_beside = above.is_beside or (
+            name in _BESIDE
+            or role in _BESIDE_ROLES
+            or (name == "aside" and not is_main)
+            or "hidden" in attributes
+            or attributes.get("aria-hidden") == "true"
+            or "display:none" in attributes.get("style", "").replace(" ", "")
+        )
+        if not is_beside and name in _JUDGED_BY_CLASS:
+            is_beside = bool(_BESIDE_CLASS.search(f"{attributes.get('class', '')} {attributes.get('id', '')}"))
+        self._stack.append(_Element(name, above.is_unread or name in _UNREAD, is_beside, is_main))
+        self._open[name] = self._open.get(name, 0) + 1
+
+    def _close(self, name: str) -> None:
+        if self._too_deep.get(name):
+            self._too_deep[name] -= 1
+            self._flush()
+        elif self._open.get(name):
+            while self._stack[-1].name != name:
+                self._pop()
+            self._pop()
+        elif name in _BLOCKS:
+            self._flush()
+
+    def _close_up_to(self, names: frozenset[str], bounds: frozenset[str]) -> None:
+        """Closes the innermost open element of those names, unless a bound is inside it."""
+        for element in reversed(self._stack):
+            if element.name in names:
+                self._close(element.name)
+                return
+            if element.name in bounds:
+                return
+
+    def _pop(self) -> None:
+        name = self._stack[-1].name
+        if name in _BLOCKS:
+            self._flush()
+        self._stack.pop()
+        self._open[name] -= 1
+        if name in ("ul", "ol", "menu", "dir") and self._lists:
+            self._lists.pop()
+            if not self._lists:
+                self._end_list()
+        elif name == "table" and self._tables:
+            self._end_list()
+            self._add_table(self._tables.pop())
+        elif name == "pre":
+            self._language = None
+
+    # --- text ---------------------------------------------------------------------------------------------------------
+
+    def _text(self, written: str) -> None:
+        name = self._stack[-1].name if self._stack else ""
+        if name == "title" and self.page.title is None and not self._open.get("svg"):
+            self.page.title = " ".join(html.unescape(written).split()) or None
+        if name == "script" and '"@context"' in written[:_MOST_JSON_CHARS] and len(written) <= _MOST_JSON_CHARS:
+            self._linked_data(written)
+        if self._stack and self._stack[-1].is_unread:
+            return
+        is_pre = bool(self._open.get("pre"))
+        for number, line in enumerate(written.split("\n")):
+            plain = _UNSEEN.sub("", html.unescape(_ENTITY_LINES.sub(" ", line)).replace("\n", " "))
+            if is_pre:
+                if plain:
+                    self._add(self._line + number, plain, is_pre=True)
+                continue
+            spaced = _SPACES.sub(" ", plain)
+            self._is_spaced |= number > 0 or spaced.startswith(" ")
+            if shown := spaced.strip(" "):
+                self._add(self._line + number, shown)
+                self._is_spaced = spaced.endswith(" ")
+
+    def _add(self, line: int, text: str, is_pre: bool = False) -> None:
+        """Adds text, to the last piece where it is on its line."""
+        if self._pieces and self._pieces[-1].line == line:
+            between = " " if self._is_spaced and not is_pre else ""
+            self._pieces[-1] = Piece(line, self._pieces[-1].text + between + text)
+        else:
+            self._pieces.append(Piece(line, text))
+        self._is_spaced = False
+
+    def _comment(self, text: str) -> None:
+        if saved := _SAVED_FROM.match(text):
+            self.page.address = self.page.address or saved[1]
+
+    # --- blocks -------------------------------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        """Ends the block that is being read."""
+        pieces = [Piece(line, text.rstrip()) for line, text in self._pieces if text.strip()]
+        self._pieces, self._is_spaced = [], False
+        if not pieces:
+            return
+        here = self._stack[-1] if self._stack else _Element("", False, False, False)
+        block = HtmlBlock("paragraph", pieces, is_beside=here.is_beside, is_main=here.is_main)
+        heading = next((each.name for each in reversed(self._stack[-8:]) if each.name in _HEADINGS), None)
+        if self._open.get("pre"):
+            block.kind, block.language = "code", self._language
+        elif heading is not None:
+            block.kind, block.level = "heading", _HEADINGS[heading]
+            block.pieces = [Piece(pieces[0].line, " ".join(piece.text for piece in pieces).rstrip("¶# "))]
+        elif self._lists and self._open.get("li"):
+            self._add_item(block)
+            return
+        elif self._open.get("blockquote"):
+            block.kind = "quote"
+        self._place(block)
+
+    def _add_item(self, block: HtmlBlock) -> None:
+        """Adds text to the list that is open."""
+        inner = self._lists[-1]
+        if self._list is None:
+            self._list = HtmlBlock("list", [], is_beside=block.is_beside, is_main=block.is_main)
+            self._place(self._list)
+        mark = f"{inner.count}. " if inner.is_ordered else "- "
+        mark = " " * len(mark) if inner.is_begun else mark
+        indent = "  " * min(len(self._lists) - 1, 8)
+        first, *rest = block.pieces
+        self._list.pieces.append(Piece(first.line, indent + mark + first.text))
+        self._list.pieces += (Piece(piece.line, indent + " " * len(mark) + piece.text) for piece in rest)
+        inner.is_begun = True
+
+    def _end_list(self) -> None:
+        self._list = None
+
+    def _place(self, block: HtmlBlock) -> None:
+        """Puts a block into the open cell, or into the page."""
+        if not self._tables:
+            self.blocks.append(block)
+            return
+        table = self._tables[-1]
+        table.is_layout |= block.kind in ("list", "code", "heading", "table")
+        if table.rows and table.rows[-1]:
+            table.rows[-1][-1].append(block)
+        else:
+            table.loose.append(block)
+
+    def _add_table(self, table: _OpenTable) -> None:
+        """A table of data as one block; what is in one for its layout as blocks."""
+        for block in table.loose:
+            self._place(block)
+        filled = [at for at, row in enumerate(table.rows) if any(row)]
+        inside = [block for row in table.rows for cell in row for block in cell]
+        if table.is_layout or len(filled) < 2 or max(len(table.rows[at]) for at in filled) < 2:
+            for block in inside:
+                self._place(block)
+            return
+        rows = [tuple(" ".join(" ".join(b.text.split()) for b in cell) for cell in table.rows[at]) for at in filled]
+        has_headers = table.are_headers[filled[0]]
+        pieces = []
+        for number, (at, row) in enumerate(zip(filled, rows, strict=True)):
+            line = min(block.pieces[0].line for cell in table.rows[at] for block in cell)
+            pieces.append(Piece(line, f"| {' | '.join(row)} |"))
+            following = table.rows[filled[1]] if number == 0 else []
+            if has_headers and following and min(b.pieces[0].line for c in following for b in c) > line + 1:
+                pieces.append(Piece(line + 1, "|" + " --- |" * len(row)))
+        beside, main = inside[0].is_beside, inside[0].is_main
+        headers, body = (rows[0], rows[1:]) if has_headers else ((), rows)
+        self._place(HtmlBlock("table", pieces, headers=headers, rows=tuple(body), is_beside=beside, is_main=main))
+
+    # --- what the page says of itself ---------------------------------------------------------------------------------
+
+    def _tell(self, name: str, attributes: Mapping[str, str]) -> None:
+        page, content = self.page, " ".join(attributes.get("content", "").split())
+        said = (attributes.get("name") or attributes.get("property") or attributes.get("itemprop") or "").lower()
+        if name == "html":
+            language = _LANGUAGE.match(attributes.get("lang") or attributes.get("xml:lang") or "")
+            page.language = language[0].lower() if language else None
+        elif name == "link" and "canonical" in attributes.get("rel", "").lower().split():
+            page.address = attributes.get("href") or page.address
+        elif name == "time" and "pubdate" in attributes:
+            page.date = page.date or timestamp(attributes.get("datetime", ""))
+        elif said in ("author", "article:author", "dc.creator", "dcterms.creator", "citation_author"):
+            if content and "://" not in content:
+                page.author = page.author or content
+        elif said in (
+            "article:published_time",
+            "date",
+            "dc.date",
+            "dcterms.date",
+            "dcterms.created",
+            "datepublished",
+            "pubdate",
+        ):
+            page.date = page.date or timestamp(content)
+        elif said == "og:title":
+            page.title = content or page.title
+        elif said == "og:url":
+            page.address = page.address or content or None
+
+    def _linked_data(self, written: str) -> None:
+        """Author and date from JSON-LD (schema.org)."""
+        try:
+            value = json.loads(written)
+        except (ValueError, RecursionError):
+            return
+        graph = value.get("@graph", value) if isinstance(value, dict) else value
+        for each in graph if isinstance(graph, list) else [graph]:
+            if isinstance(each, dict) and isinstance(each.get("datePublished"), str):
+                self.page.date = self.page.date or timestamp(each["datePublished"])
+                self.page.author = self.page.author or _person(each.get("author"))
+
+
+def _person(value: Any) -> str | None:
+    value = value[0] if isinstance(value, list) and value else value
+    name = value.get("name") if isinstance(value, dict) else value
+    return " ".join(name.split()) or None if isinstance(name, str) else None

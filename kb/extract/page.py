@@ -1,0 +1,90 @@
+"""Web pages and books' chapters in HTML → Document: their content laid on the lines of the source."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from kb.domain.documents import Code, Document, Heading, List, Metadata, Payload, Table, Text
+from kb.domain.ids import AssetId, Json
+from kb.domain.text import WorkspacePath
+from kb.extract.decode import Decoded, decode
+from kb.extract.document_builder import DocumentBuilder
+from kb.extract.hypertext import HtmlBlock, Hypertext, read_hypertext
+from kb.extract.laid import LaidText
+from kb.extract.registry import EXTRACTORS
+
+# Bumped whenever the same page would give other blocks, spans, text or metadata.
+PARSER_VERSION = EXTRACTORS["html"].parser_version
+
+_DECLARED_WITHIN = 4_096
+_DECLARED = re.compile(
+    rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)|<\?xml[^>]{0,200}?encoding=[\"']([\w.:-]+)", re.IGNORECASE
+)
+_MARK = re.compile(r"\s*(?:[-•·]|\d+\.)\s+")
+
+
+class Page(NamedTuple):
+    """A page: its decoded source, and its content."""
+
+    decoded: Decoded
+    hypertext: Hypertext
+
+
+def read_page(data: bytes, path: str) -> Page:
+    """The content of a page's bytes, decoded as the page says where it is not UTF-8."""
+    found = _DECLARED.search(data, 0, _DECLARED_WITHIN)
+    declared = (found[1] or found[2]).decode("ascii", "replace") if found else None
+    decoded = decode(data, declared)
+    is_xml = decoded.text.startswith("<?xml") or path.lower().endswith((".xhtml", ".xht"))
+    return Page(decoded, read_hypertext(decoded.text, is_xml))
+
+
+def page_text(data: bytes, path: str) -> str:
+    """The content of a page on the lines of its source."""
+    page = read_page(data, path)
+    laid = LaidText(page.decoded.text.count("\n") + 1)
+    for block in page.hypertext.blocks:
+        laid.add(marked(block))
+    return laid.text()
+
+
+def extract_page(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
+    """The document of one page."""
+    decoded, page = read_page(data, workspace_path)
+    builder = DocumentBuilder(workspace_path, asset_id, PARSER_VERSION)
+    builder.warnings.extend(decoded.warnings)
+    laid = LaidText(decoded.text.count("\n") + 1)
+    for block in page.blocks:
+        builder.add(block.kind, payload_of(block), laid.add(marked(block)))
+    if not builder.blocks:
+        builder.warn("empty_file", "no text")
+    return builder.document(laid.text(), page_metadata(page), title=page.title, lang=page.language)
+
+
+def marked(block: HtmlBlock) -> list[tuple[int, str]]:
+    """The pieces of a block; a heading's with the mark that sets it apart from text."""
+    if not block.level:
+        return list(block.pieces)
+    first = block.pieces[0]
+    return [(first.line, f"{'#' * block.level} {first.text}")]
+
+
+def payload_of(block: HtmlBlock) -> Payload:
+    """A block's text without marks."""
+    if block.kind == "heading":
+        return Heading(block.level, block.text)
+    if block.kind == "table":
+        return Table(block.headers, block.rows)
+    if block.kind == "code":
+        return Code(block.language, block.text)
+    if block.kind == "list":
+        items = tuple(_MARK.sub("", piece.text, count=1).strip() for piece in block.pieces)
+        return List(block.pieces[0].text[0].isdigit(), items)
+    return Text(block.text)
+
+
+def page_metadata(page: Hypertext) -> Metadata:
+    """What a page says of itself."""
+    said: dict[str, Json] = {"author": page.author, "url": page.address}
+    return Metadata(created_at=page.date, source_type="reference", user={k: v for k, v in said.items() if v})
