@@ -24,7 +24,7 @@ HEAVY = frozenset(
 
 PROBE = """
 import json, sys
-from kb.cli.entry import defer
+from kb.cli.deferred import defer
 defer()
 from kb.cli.main import main
 code = main(sys.argv[1:]) if sys.argv[1:] else 0
@@ -131,7 +131,7 @@ SEVERAL_THREADS = """
 import sys
 sys.setswitchinterval(1e-6)
 from threading import Barrier, Thread
-from kb.cli.entry import defer
+from kb.cli.deferred import defer
 defer()
 import inspect
 found, start = [], Barrier(8)
@@ -165,7 +165,7 @@ def test_a_module_loaded_late_is_whole_for_every_thread(tmp_path: Path) -> None:
 
 STAND_INS = """
 import sys
-from kb.cli.entry import defer
+from kb.cli.deferred import defer
 defer()
 from gettext import gettext, ngettext
 from pathlib import Path

@@ -1,13 +1,13 @@
 """Shared by every command: the session, opened on first use, help with examples, and the kinds of options.
 
 click trims a help text with `inspect`, which brings the parser and the disassembler of Python with it, and looks for
-translations. A cold search avoids both (`kb.cli.entry`): its options are declared by the functions of this file.
+translations. A cold search avoids both (`kb.cli.deferred`): its options are declared by the functions of this file.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,10 +19,12 @@ from kb.domain.filters import OPTIONS, Filter, SearchFilters
 from kb.domain.search import MODES
 from kb.domain.text import plain_line
 from kb.private import is_read_only
+from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.operations.answers.last_shown import Shown
     from kb.operations.opening.base import Base
+    from kb.operations.opening.loaded_models import LoadedModels
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -155,12 +157,25 @@ def _filter_option(taken: Filter) -> Callable[[Callable[..., Any]], Callable[...
     )
 
 
+class Warm(NamedTuple):
+    """What a process that was started before the call gives to it (`kb.cli.warm`).
+
+    `run_program` runs a program on the terminal of the call, and returns its exit code. Raises: OSError.
+    """
+
+    models: LoadedModels
+    run_program: Callable[[Sequence[str]], int]
+
+
 class Call:
     """One call of kb: its global options. `was_interrupted`: Ctrl-C stopped long work after a step."""
 
     was_interrupted = False
 
-    def __init__(self, config_path: str | None, settings: tuple[str, ...], verbose: bool, debug: bool) -> None:
+    def __init__(
+        self, config_path: str | None, settings: tuple[str, ...], verbose: bool, debug: bool, warm: Warm | None = None
+    ) -> None:
+        self.warm = warm
         self.config_path = config_path
         self.settings = settings
         self.verbose = verbose
@@ -187,7 +202,7 @@ class Call:
         if self._session is None:
             from kb.operations.opening.base import Base  # not every command asks a knowledge base
 
-            self._session = Base(self.config)
+            self._session = Base(self.config, models=self.warm and self.warm.models)
             click.get_current_context().call_on_close(self._session.close)
         return self._session
 

@@ -1,104 +1,36 @@
-"""Where the process starts: what the console script `kb` calls, and modules that it need not load at once.
+"""Where the process starts: what the console script `kb` calls.
 
-click imports `inspect`, `gettext` and `threading`, `uuid` (which click imports) `platform`, pathlib `ipaddress`,
-`ntpath` and `urllib.parse`. With what these import in turn they are a fifth of the work of a cold search, which uses
-none of them: each is loaded by the first use of anything in it.
+A question is handed to the `kb watch` of its configuration, where one runs (`kb.cli.warm`): it has loaded kb and the
+models already. Until then this file imports only what the interpreter has at hand. Without one, or where that one
+does not answer at once, the process runs the command itself, with the same output.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from _thread import RLock, _local, allocate_lock
-from collections.abc import Callable
-from contextlib import suppress
-from types import ModuleType
-from typing import Any, NoReturn
 
-DEFERRED = {
-    "inspect": (),
-    "ipaddress": (),
-    "ntpath": (),
-    "platform": (),
-    "gettext": ("gettext", "ngettext"),
-    "threading": (),
-    "urllib.parse": ("quote_from_bytes",),
-}
-"""Each module with its functions that other modules import by `from … import`; a stand-in function loads the module."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket
+    from typing import NoReturn, TypeAlias
 
-_BUILT_IN = {"threading": {"local": _local, "Lock": allocate_lock, "RLock": RLock}}
-"""The names a module takes from the interpreter, available without loading it."""
+    # The environment, the umask, and for each standard stream its encoding, its errors and whether it is unbuffered.
+    Surroundings: TypeAlias = tuple[dict[str, str], int, list[tuple[str, str, bool]]]
+    # The configuration file, the arguments, and the surroundings.
+    Request: TypeAlias = tuple[str, list[str], Surroundings]
 
-_loading = RLock()
+HANDED_OVER = ("search", "ask", "fetch", "open")
 
+GIVE_UP_S = 0.2
+"""How long each step of handing over may take."""
 
-class DeferredModule(ModuleType):
-    """A module that is not loaded yet; an ordinary one from then on.
-
-    `importlib.util.LazyLoader` of Python 3.11 is not thread-safe: a second thread may find the module half loaded.
-    """
-
-    _is_loading = False
-
-    def __getattr__(self, name: str) -> object:
-        """Loads the module and returns its attribute; called for a name that is not set yet."""
-        if name == "__path__":  # every `from … import` asks whether the module is a package
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        self._load(name)
-        return getattr(self, name)
-
-    def _load(self, name: str) -> None:
-        from importlib.machinery import PathFinder
-
-        with _loading:  # waits for the thread that loads it
-            if type(self) is not DeferredModule:
-                return
-            package = sys.modules.get(self.__package__ or "")
-            spec = PathFinder.find_spec(self.__name__, package.__path__ if package else None)
-            if self._is_loading or spec is None or spec.loader is None:
-                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-            self._is_loading = True
-            try:
-                self.__spec__, self.__loader__, self.__file__ = spec, spec.loader, spec.origin
-                spec.loader.exec_module(self)
-                self.__class__ = ModuleType  # type: ignore[assignment]
-            finally:
-                del self._is_loading
-
-
-def defer() -> None:
-    """Replaces each module that is not loaded yet by a deferred one."""
-    for name, functions in DEFERRED.items():
-        if name in sys.modules:
-            continue
-        module = DeferredModule(name)
-        package, _, last = name.rpartition(".")
-        module.__package__ = package
-        for function in functions:
-            setattr(module, function, _stand_in(module, function))
-        for built_in, value in _BUILT_IN.get(name, {}).items():
-            setattr(module, built_in, value)
-        sys.modules[name] = module
-        if package:
-            setattr(__import__(package), last, module)
-    if sys.platform == "linux":
-        _know_the_system(sys.modules["platform"])
-
-
-def _stand_in(module: DeferredModule, name: str) -> Callable[..., Any]:
-    """A function that loads the module when called, replaces itself by the module's function, and calls that."""
-
-    def function(*arguments: Any, **named: Any) -> Any:
-        DeferredModule._load(module, name)  # the module may be an ordinary one by now
-        return getattr(module, name)(*arguments, **named)
-
-    return function
-
-
-def _know_the_system(platform: ModuleType) -> None:
-    """Answers uuid, which asks for the system's name on import, without loading `platform`."""
-    if type(platform) is DeferredModule:
-        platform.system = lambda: os.uname().sysname  # type: ignore[attr-defined]
+# What both sides say. The request: its length in four bytes, and what `marshal` makes of it; with the first byte of it
+# go the descriptors of the standard streams and of the working directory.
+READY, GO, INTERRUPT = b"R", b"G", b"I"
+# Then, each with one more byte: the exit code, or a program to run here.
+ENDED, RUN = b"E", b"X"
+LENGTH_BYTES = 4
 
 
 def run() -> NoReturn:
@@ -108,6 +40,11 @@ def run() -> NoReturn:
     any moment, and a library that cannot be imported.
     """
     try:
+        code = hand_over(sys.argv[1:])
+        if code is not None:
+            os._exit(code)  # this process has printed nothing
+        from kb.cli.deferred import defer
+
         defer()
         from kb.cli.main import run as run_main
 
@@ -120,10 +57,146 @@ def run() -> NoReturn:
 
 def _end(error: BaseException) -> NoReturn:
     said, code = ("aborted", 130) if isinstance(error, KeyboardInterrupt) else (_said(error), 2)
-    with suppress(OSError):  # nobody reads it
-        os.write(2, f"{said}\n".encode(errors="replace"))
+    _say(said)
     sys.exit(code)
 
 
 def _said(error: BaseException) -> str:
     return f"error: kb could not be started: {type(error).__name__}: {error}\n  hint: install kb again"
+
+
+def _say(text: str) -> None:
+    try:
+        os.write(2, f"{text}\n".encode(errors="replace"))
+    except OSError:  # nobody reads it
+        return
+
+
+def socket_path(config: str) -> str:
+    """The socket of the `kb watch` of this configuration file, of this installation and Python."""
+    from binascii import crc32
+
+    folder = os.environ.get("XDG_RUNTIME_DIR") or f"/tmp/kb-{os.geteuid()}"
+    name = "\0".join((config, __file__, sys.prefix, sys.version))
+    return f"{folder}/kb-{crc32(name.encode(errors='surrogateescape')):08x}.sock"
+
+
+def config_path(named: str | None) -> str:
+    """The configuration file of a call, absolute: as `kb.config` finds it, but for variables in its name."""
+    if named:
+        return os.path.abspath(named)
+    return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "kb/config.toml")
+
+
+def hand_over(args: list[str]) -> int | None:
+    """The exit code of a command that `kb watch` has run; None where this process has to run it."""
+    command, named = _command(args)
+    if command not in HANDED_OVER or "_KB_COMPLETE" in os.environ:
+        return None
+    config = config_path(named)
+    path = socket_path(config)
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if found.st_uid != os.geteuid() or None in streams or sys.getfilesystemencoding() != "utf-8":
+        return None
+    conn = _accepted(path, (config, args, _surroundings()))
+    return None if conn is None else _ended(conn)
+
+
+def _command(args: list[str]) -> tuple[str | None, str | None]:
+    """The command, behind the options of kb; and the configuration file that is named."""
+    named = os.environ.get("KB_CONFIG")
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--config":
+            named = next(rest, None)
+        elif arg.startswith("--config="):
+            named = arg.partition("=")[2]
+        elif arg == "--set":
+            next(rest, None)
+        elif not arg.startswith("-"):
+            return arg, named
+    return None, named
+
+
+def _surroundings() -> Surroundings:
+    umask = os.umask(0o077)
+    os.umask(umask)
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    forms = [(each.encoding, each.errors or "strict", getattr(each, "write_through", False)) for each in streams]
+    return dict(os.environ), umask, forms
+
+
+def _accepted(path: str, request: Request) -> socket | None:
+    """The connection to a process that has begun to run the command; None where none does."""
+    import marshal
+    from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
+
+    conn = socket(AF_UNIX, SOCK_STREAM)
+    try:
+        conn.settimeout(GIVE_UP_S)
+        conn.connect(path)
+        here = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
+        descriptors = b"".join(each.to_bytes(4, sys.byteorder) for each in (0, 1, 2, here))
+        body = marshal.dumps(request)
+        body = len(body).to_bytes(LENGTH_BYTES, "big") + body
+        sent = conn.sendmsg([body], [(SOL_SOCKET, SCM_RIGHTS, descriptors)])
+        conn.sendall(body[sent:])
+        os.close(here)
+        if conn.recv(1) == READY:
+            conn.sendall(GO)  # until now it has printed nothing
+            conn.settimeout(None)
+            return conn
+    except OSError:
+        pass
+    conn.close()
+    return None
+
+
+def _ended(conn: socket) -> int:
+    """The exit code that comes once the command has ended. Ctrl-C is passed on."""
+    while True:
+        try:
+            said = conn.recv(2)
+            if said[:1] != RUN:
+                break
+            _run_here(conn)
+        except KeyboardInterrupt:
+            try:
+                conn.sendall(INTERRUPT)
+            except OSError:  # it has ended meanwhile
+                continue
+        except OSError:
+            said = b""
+            break
+    if said[:1] == ENDED:
+        return said[1]
+    _say("error: the process of kb watch that ran this command has ended\n  hint: run the command again")
+    return 2
+
+
+def _run_here(conn: socket) -> None:
+    """Runs a program on this process's terminal, such as an editor, and sends back its exit code, or why it failed."""
+    import marshal
+    import struct
+    import subprocess
+
+    command = marshal.loads(_exactly(conn, int.from_bytes(_exactly(conn, LENGTH_BYTES), "big")))
+    try:
+        code, failed = subprocess.call(command), 0
+    except OSError as error:
+        code, failed = 0, error.errno or 0
+    conn.sendall(struct.pack("ii", code, failed))
+
+
+def _exactly(conn: socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        more = conn.recv(count - len(data))
+        if not more:
+            raise OSError("the connection ended")
+        data += more
+    return data

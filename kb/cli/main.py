@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 from kb import __version__
-from kb.cli.call import Call, CommandGroup, help_option, option, prepared, version_option
+from kb.cli.call import Call, CommandGroup, Warm, help_option, option, prepared, version_option
 from kb.cli.output.terminal import open_missing_streams, reader_went_away, replace_what_cannot_be_shown, was_printing
 from kb.errors import FileError
 from kb.private import kept_private
@@ -47,6 +47,7 @@ COMMANDS = {
     "config": ("setup", "Show the configuration in effect."),
     "doctor": ("state", "Check the installation, the index and the models."),
     "schema": ("state", "Show what this kb can do, its versions, and what is indexed."),
+    "watch": ("watch", "Answer calls of other terminals at once."),
     "mcp": ("serve", "Serve the knowledge base to agents (Model Context Protocol)."),
     "audit": ("answers", "Show which texts agents received."),
     "sql": ("inspect", "Prepare the plain sqlite3 program for this knowledge base."),
@@ -122,7 +123,7 @@ def cli(
     kb ingest                     # index what is new or changed
     kb search "청킹 규칙"          # ranked passages with path and lines
     """
-    ctx.obj = Call(config_path, settings, verbose, debug)
+    ctx.obj = Call(config_path, settings, verbose, debug, ctx.obj)
     if read_only:
         ctx.with_resource(read_only_mode())
     if debug:
@@ -134,25 +135,30 @@ def cli(
 def run() -> NoReturn:
     """Runs kb on the process's arguments and ends the process."""
     open_missing_streams()
+    sys.exit(run_once(sys.argv[1:]))
+
+
+def run_once(args: list[str], warm: Warm | None = None) -> int:
+    """The exit code of the only call of this process; all it printed is written."""
     replace_what_cannot_be_shown()
-    code = main(sys.argv[1:])
+    code = main(args, warm)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:  # the reader went away, or its disk is full: main has shown that, and Python must not repeat it
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    sys.exit(code)
+    return code
 
 
-def main(args: list[str]) -> int:
+def main(args: list[str], warm: Warm | None = None) -> int:
     """The exit code of one call. Every exception, foreseen or not, is shown here as an error with a hint."""
     with kept_private():
-        return _main(args)
+        return _main(args, warm)
 
 
-def _main(args: list[str]) -> int:
+def _main(args: list[str], warm: Warm | None) -> int:
     try:
-        code = _call(args)
+        code = _call(args, warm)
         sys.stdout.flush()
         return code if isinstance(code, int) else EXIT_OK
     except SystemExit:  # the answer to a shell's completion
@@ -175,13 +181,13 @@ def _main(args: list[str]) -> int:
     return EXIT_ERROR
 
 
-def _call(args: list[str]) -> object:
+def _call(args: list[str], warm: Warm | None) -> object:
     """What the command returns. `cli.main` would end the process with exit code 1, no hit, when a reader goes away."""
     if "_KB_COMPLETE" in os.environ:
         prepared(cli)
         cli.main(args, prog_name="kb")  # answers the shell and exits
     try:
-        with cli.make_context("kb", list(args)) as ctx:
+        with cli.make_context("kb", list(args), obj=warm) as ctx:
             code = cli.invoke(ctx)
             return EXIT_INTERRUPTED if ctx.find_object(Call) and ctx.obj.was_interrupted else code
     except click.exceptions.Exit as done:  # --help and --version

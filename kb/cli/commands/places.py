@@ -14,7 +14,7 @@ from kb.domain.results.fetched import Fetched, FetchedPlace, FetchRequest, Fetch
 from kb.domain.text import plain, plain_line
 from kb.errors import UsageError
 from kb.operations.answers.last_shown import last_shown
-from kb.operations.answers.open_citation import find_opening, run_opening
+from kb.operations.answers.open_citation import as_the_shell_would, find_opening, run_opening
 from kb.operations.fetch.fetch import LEAST_TOKENS, MOST_CONTEXT_LINES, fetch
 
 
@@ -142,4 +142,5 @@ def open_command(call: Call, place: str, answer_id: str | None, print_only: bool
     if not opening.is_at_place and opening.citation is not None:
         program, shown = plain_line(opening.command[0]), plain_line(opening.citation.to_uri())
         click.echo(f"{program} shows the file as a whole: {shown}", err=True)
-    return 0 if run_opening(opening) == 0 else 2
+    run = as_the_shell_would if call.warm is None else call.warm.run_program
+    return 0 if run_opening(opening, run) == 0 else 2

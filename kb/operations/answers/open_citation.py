@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -58,11 +58,16 @@ def find_opening(session: Base, typed: str, answer_id: str | None, env: Mapping[
     return _viewed(citation, path, env)
 
 
-def run_opening(opening: Opening) -> int:
-    """Runs the command as the user's shell would; returns its exit code. Raises: UsageError where it cannot be run."""
+def as_the_shell_would(command: Sequence[str]) -> int:
+    """Runs a program with the user's environment and umask; returns its exit code. Raises: OSError."""
     theirs = users_surroundings()
+    return subprocess.call(command, env=theirs.environment, umask=theirs.umask)
+
+
+def run_opening(opening: Opening, run: Callable[[Sequence[str]], int] = as_the_shell_would) -> int:
+    """Runs the command; returns its exit code. Raises: UsageError where it cannot be run."""
     try:
-        return subprocess.call(opening.command, env=theirs.environment, umask=theirs.umask)
+        return run(opening.command)
     except OSError as error:
         raise UsageError(
             f"{opening.command[0]} cannot be run: {error.strerror}", "set $EDITOR to your editor"

@@ -61,13 +61,23 @@ class Base:
     model has changed.
     """
 
-    def __init__(self, config: Config, *, many: bool = False, audience: Audience | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        many: bool = False,
+        audience: Audience | None = None,
+        models: LoadedModels | None = None,
+    ) -> None:
         """Opens nothing before it is needed, so a base may be made before there is a file.
 
         `many` prepares for many questions, for example by the ANN index of a large base; without it the first answer
-        comes sooner. The `audience` does not see what is hidden from it; None is the owner, who sees all.
+        comes sooner. The `audience` does not see what is hidden from it; None is the owner, who sees all. `models` are
+        taken if they are of the configured folder.
         """
-        self.models = LoadedModels(config.model_dir, many=many)
+        if models is None or models.model_dir != config.model_dir:
+            models = LoadedModels(config.model_dir, many=many)
+        self.models = models
         self.hides = False
         self._config = self._given = config
         self._many = many

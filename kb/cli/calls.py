@@ -1,0 +1,81 @@
+"""The socket of `kb watch`, at which other processes of kb hand over their commands (`kb.cli.entry`)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from select import select
+
+from kb.cli.entry import socket_path
+from kb.errors import UsageError
+from kb.private import make_private_folder, users_surroundings
+
+# How many calls may wait to be accepted.
+_BACKLOG = 128
+
+_WARM = "from kb.cli.deferred import defer; defer(); from kb.cli.warm import run; run()"
+
+
+@contextmanager
+def only_watch(config: str) -> Iterator[socket.socket]:
+    """The socket for calls with a configuration. Raises: UsageError where another `kb watch` has it."""
+    path = Path(socket_path(config))
+    make_private_folder(path.parent)
+    if path.parent.stat().st_uid != os.geteuid():
+        raise UsageError(f"{path.parent} belongs to another user", "set XDG_RUNTIME_DIR to a folder of yours")
+    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise UsageError(f"kb watch runs already for {config}", "one is enough; end that one first") from error
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        path.unlink(missing_ok=True)  # of one that was killed
+        listening.bind(str(path))  # 0600: every command of kb runs with a private umask
+        listening.listen(_BACKLOG)
+        listening.setblocking(False)
+        yield listening
+    finally:
+        listening.close()
+        path.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def answer_calls(listening: socket.socket, config: str) -> None:
+    """Starts the process that runs commands (`kb.cli.warm`) at the first call, and again after it has ended.
+
+    Until that process accepts calls, they are refused, and the callers run their commands themselves.
+    """
+    warm: subprocess.Popen[bytes] | None = None
+    is_ready = False
+    while True:
+        told = [] if warm is None or warm.stdout is None else [warm.stdout.fileno()]
+        heard, _, _ = select(told if is_ready else [listening.fileno(), *told], [], [])
+        if warm is not None and told and told[0] in heard:
+            is_ready = bool(os.read(told[0], 1))
+            if not is_ready:
+                warm.communicate()
+                warm = None
+        if listening.fileno() in heard:
+            with suppress(OSError):
+                listening.accept()[0].close()
+            if warm is None:
+                warm = _started(listening, config)
+
+
+def _started(listening: socket.socket, config: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", _WARM, str(listening.fileno()), config],
+        env=users_surroundings().environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=(listening.fileno(),),
+        start_new_session=True,
+    )
