@@ -61,12 +61,12 @@ def test_files_come_by_name_and_before_folders(tmp_path: Path) -> None:
 
 
 def test_files_of_other_kinds_and_files_not_included_are_counted(tmp_path: Path) -> None:
-    write(tmp_path, "a.md", "b.MD", "c.markdown", "d.doc", "D.DOC", "e", "v 1.5 draft", "한글.hwp", "notes/f.md")
-    write(tmp_path, ".md", ".bashrc", "ignored.o", "notes/unasked.docx")
+    write(tmp_path, "a.md", "b.MD", "c.markdown", "d.doc", "D.DOC", "e", "v 1.5 draft", "한글.gul", "notes/f.md")
+    write(tmp_path, ".md", ".bashrc", "ignored.o", "notes/unasked.pages")
     (tmp_path / ".gitignore").write_text("*.o\n", encoding="utf-8")
     *files, totals = events_of(tmp_path, include=("/*.md",))
     assert [event.workspace_path for event in files if isinstance(event, SourceFile)] == ["a.md", "b.MD"]
-    assert totals == ScanTotals(unsupported={".doc": 2, "": 2, ".hwp": 1}, not_included=2)
+    assert totals == ScanTotals(unsupported={".doc": 2, "": 2, ".gul": 1}, not_included=2)
 
 
 def test_extensions_in_upper_case_are_asked_for_as_those_in_lower_case(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
             for each in spans
             if each["char_start"] < sentence.end + origin and each["char_end"] > sentence.start + origin
         ]
-        return cite(cited.path, own or spans, None)
+        return cite(cited.path, own or spans, passage.section_label)
     if isinstance(cited, CodeCitation):
         first = cited.line_start + passage.text.count("\n", 0, sentence.start)
         return cited._replace(line_start=first, line_end=first + sentence.text.count("\n"))

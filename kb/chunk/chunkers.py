@@ -4,6 +4,7 @@
 - `pages` (`pdf-page-v1`): a chunk never crosses a page, so that its citation names one page and the regions on it.
 - `places` (`media-place-v1`): neighbouring paragraphs of an image, or segments of speech, each with its rectangle or
   time; a TIFF of several pages is cut page by page.
+- `parts` (`part-v1`): neighbouring paragraphs, or rows of one sheet; a slide or an entry by itself.
 - `units` (`code-unit-v1`): a unit of source code that fits the embedder's window is one chunk. A longer one is cut
   where statements begin, before the line of the least indentation in the second half of what fits: `name [2/3]`.
 """
@@ -28,11 +29,12 @@ from kb.chunk.cutting import (
     trimmed,
 )
 from kb.chunk.tokens import MARGIN_TOKENS, estimate_of_weight, token_weight
+from kb.domain.citations import read_together
 from kb.domain.documents import Block, Chunk, ChunkPolicy, Document, Heading, PluginChunker, Text
 from kb.domain.ids import chunk_id
 from kb.domain.kinds import KINDS, MediaFamily
 from kb.domain.plugins import TextBlock
-from kb.domain.spans import CaptionSpan, CodeSpan, LineSpan, LocatedSpan, PageSpan, RegionSpan, TimeSpan
+from kb.domain.spans import CaptionSpan, CodeSpan, LineSpan, LocatedSpan, PageSpan, PartSpan, RegionSpan, TimeSpan
 from kb.domain.text import Range
 from kb.errors import ExtractFailed, worded
 
@@ -96,6 +98,18 @@ def chunk_places(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
     return cut(doc, ranges, sections, lambda piece: _located_spans(doc, piece, 0), policy)
 
 
+def chunk_parts(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
+    """The chunks of a file in parts, in the order of its text, each of one part or of neighbours in one range."""
+    spans = [block.span for block in doc.blocks if isinstance(block.span, PartSpan)]  # such a file has no other spans
+
+    def sections() -> Iterator[range]:
+        for run in _alike([read_together(span.part) for span in spans]):
+            yield from sections_at_headings(doc.blocks, run, policy.respect_markdown_headings)
+
+    ranges = [(span.char_start, span.char_end) for span in spans]
+    return cut(doc, ranges, sections(), lambda piece: _located_spans(doc, piece, 0), policy)
+
+
 def _chunk_sections(doc: Document, sections: Iterator[range], policy: ChunkPolicy) -> tuple[Chunk, ...]:
     """The chunks of a text, cut at `sections` (runs of block indexes, in order) and where those are too long."""
     text = doc.source_text
@@ -131,7 +145,7 @@ def _located_spans(doc: Document, piece: Piece, shift: int) -> tuple[LocatedSpan
     spans: list[LocatedSpan] = []
     for block in doc.blocks[piece.first_block : piece.last_block + 1]:
         span = block.span
-        if isinstance(span, PageSpan | RegionSpan | TimeSpan | CaptionSpan):
+        if isinstance(span, LocatedSpan):
             start, end = max(span.char_start, piece.start - shift), min(span.char_end, piece.end - shift)
             spans.append(replace(span, char_start=start, char_end=end))
     return tuple(spans)
@@ -290,4 +304,5 @@ CHUNKERS: dict[str, Chunker] = {
     "pages": Chunker(chunk_pages, "pdf-page-v1"),
     "units": Chunker(chunk_units, "code-unit-v1"),
     "places": Chunker(chunk_places, "media-place-v1"),
+    "parts": Chunker(chunk_parts, "part-v1"),
 }

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
-from urllib.parse import unquote
+from typing import Any, TypeAlias, get_args
+from urllib.parse import quote, unquote
 
 from kb.domain.on_wire import on_wire, wire_kind
+from kb.domain.text import stored_text
 from kb.errors import InvalidCitation
 from kb.records import NamedTuple
 
-_EXAMPLES = "notes/a.md#L12-L34, paper.pdf#page=13, photo.png#xywh=120,40,520,180 or talk.mp3#t=822,850"
+_EXAMPLES = (
+    "notes/a.md#L12-L34, paper.pdf#page=13, photo.png#xywh=120,40,520,180, talk.mp3#t=822,850 or plan.docx#para=14"
+)
 
 
 @on_wire("citation.v1", kind="line", fields="path uri=to_uri start end section")
@@ -149,12 +152,97 @@ class TimeCitation(NamedTuple):
         return f"{self.path}#t={_seconds(self.start_ms)},{_seconds(self.end_ms)}"
 
 
-Citation: TypeAlias = LineCitation | CodeCitation | PageCitation | RegionCitation | CaptionCitation | TimeCitation
-
-_KINDS: Mapping[str, type[Citation]] = {
-    wire_kind(each): each
-    for each in (LineCitation, CodeCitation, PageCitation, RegionCitation, CaptionCitation, TimeCitation)
+# The keys that parts are named by, and what a person calls them; nothing where the value says it.
+_PART_WORDS = {
+    **{key: key for key in ("slide", "cell", "entry", "node", "chapter", "message", "section", "note", "comment")},
+    "para": "paragraph",
+    "sheet": "",
+    "cells": "",
+    "part": "part",
 }
+# Parts of these keys are read on in their neighbours; others, such as slides and entries, stand by themselves.
+_RUNNING = ("para", "cells", "cell", "note", "comment")
+_IN_PART = r"[%&=:#\s\"'<>`|()\[\]\x00-\x1f\x7f]"
+
+
+def part_name(**places: str | int) -> str:
+    """The name of a part, by which it is found again: `sheet=Prices&cells=A2:D2` for `sheet="Prices", cells="A2:D2"`.
+
+    The keys are those of `_PART_WORDS`; the last value may be a range of two, joined by a colon.
+    """
+    *outer, (key, last) = places.items()
+    named = [f"{name}={_in_part(str(value))}" for name, value in outer]
+    return "&".join([*named, f"{key}={':'.join(map(_in_part, str(last).split(':', 1)))}"])
+
+
+def _in_part(value: str) -> str:
+    return re.sub(_IN_PART, lambda sign: quote(sign[0], safe=""), stored_text(" ".join(value.split())))
+
+
+def split_part(name: str) -> tuple[str, str, str]:
+    """What two parts of one range share, and the first and the last of the range: `("para", "14", "18")`."""
+    shared, _, value = name.rpartition("=")
+    return shared, value.partition(":")[0], value.rpartition(":")[2]
+
+
+def read_together(name: str) -> str:
+    """What parts that may share a passage have in common: the range they are in, or the name itself."""
+    shared = split_part(name)[0]
+    return shared if shared.rpartition("&")[2] in _RUNNING else name
+
+
+def part_range(first: str, last: str) -> str:
+    """The name of all from one part to another in the same range: `para=14:18`."""
+    (shared, start, _), (_, _, end) = split_part(first), split_part(last)
+    return first if first == last else f"{shared}={start}:{end}"
+
+
+_NAMED = rf"(?:{'|'.join(_PART_WORDS)})=[^#&=:\s]+(?::[^#&=:\s]+)?"
+_PART = rf"({_NAMED}(?:&{_NAMED})*)(?:&char=([0-9]{{1,9}}),([0-9]{{1,9}}))?"
+
+
+@on_wire("citation.v1", kind="part", fields="path uri=to_uri part label section char_start? char_end?")
+class PartCitation(NamedTuple):
+    """A part of a file, by the name that its format gives: paragraphs, a slide, cells of a sheet, an entry.
+
+    `char_start` and `char_end` (exclusive) count the characters of the part's text where not all of it is cited.
+    """
+
+    path: str
+    part: str
+    section: str | None = None
+    char_start: int | None = None
+    char_end: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The place as a person says it: `Slide 3`, `Prices A2:D9`, `Ports, paragraph 14`."""
+        said = []
+        for place in self.part.split("&"):
+            key, _, value = place.partition("=")
+            word = _PART_WORDS[key]
+            several = "s" if word and ":" in value else ""
+            said.append(f"{word}{several} {unquote(value.replace(':', '–') if word else value)}".strip())
+        shown = " ".join(said)
+        over = self.section
+        if over and not shown.startswith(over):
+            return f"{over}, {shown}"
+        return shown[:1].upper() + shown[1:] if _PART_WORDS[self.part.partition("=")[0]] else shown
+
+    def to_uri(self) -> str:
+        """The citation as `path#para=14`, or `path#para=14&char=80,160` for some of its characters."""
+        inside = "" if self.char_start is None else f"&char={self.char_start},{self.char_end}"
+        return f"{self.path}#{self.part}{inside}"
+
+
+Citation: TypeAlias = (
+    LineCitation | CodeCitation | PageCitation | RegionCitation | CaptionCitation | TimeCitation | PartCitation
+)
+
+_KINDS: Mapping[str, type[Citation]] = {wire_kind(each): each for each in get_args(Citation)}
+
+NARROWED = (RegionCitation, TimeCitation, PartCitation)
+"""The citations of which a part of a passage has one too: the region, the time, the paragraph of a sentence."""
 _INEXACT = f"a citation looks like {_EXAMPLES}"
 
 
@@ -172,6 +260,8 @@ def parse_citation(uri: str) -> Citation:
         start, end = citation.start, citation.end
     elif isinstance(citation, TimeCitation):
         start, end = citation.start_ms, citation.end_ms
+    elif isinstance(citation, PartCitation):
+        start, end = citation.char_start or 0, citation.char_end or 0
     if end < start:
         raise InvalidCitation(f"{uri!r} ends before it starts", _INEXACT)
     return citation
@@ -226,7 +316,22 @@ def cite(path: str, spans: Sequence[Mapping[str, Any]], section: str | None) -> 
         case "time":
             speakers = {span.get("speaker") for span in spans}
             return TimeCitation(path, first["start_ms"], last["end_ms"], speakers.pop() if len(speakers) == 1 else None)
+        case "part":
+            at = first.get("part_start", first["char_start"])
+            inside = (first["char_start"] - at, last["char_end"] - at)
+            is_whole = inside == (0, last.get("part_end", last["char_end"]) - at)
+            return PartCitation(path, part_range(first["part"], last["part"]), section, *(() if is_whole else inside))
     return CaptionCitation(path, first["model"])
+
+
+def cited_as(citation: Citation, heading_path: Sequence[str], title: str) -> str:
+    """What a person is told of a place beside its address: the definition, the part, or the headings over it."""
+    if isinstance(citation, CodeCitation):
+        return citation.label(title)
+    over = " › ".join(heading_path)
+    if isinstance(citation, PartCitation):
+        return citation._replace(section=over).label
+    return over or title
 
 
 def cited_lines(citation: Citation | None) -> LineCitation | None:
@@ -261,6 +366,8 @@ def _read_fragment(path: str, fragment: str) -> Citation | None:
         return TimeCitation(path, _milliseconds(match[1]), _milliseconds(match[2]))
     if match := re.fullmatch(r"caption=([^\s#]+)", fragment):
         return CaptionCitation(path, match[1])
+    if match := re.fullmatch(_PART, fragment):
+        return PartCitation(path, match[1], None, *(map(int, match.group(2, 3)) if match[2] else ()))
     return None
 
 

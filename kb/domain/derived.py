@@ -26,10 +26,10 @@ from kb.domain.kinds import MediaType
 from kb.domain.on_wire import on_wire
 from kb.domain.text import WorkspacePath
 
-DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text", "thumbnail", "page-words"]
+DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text", "parts", "thumbnail", "page-words"]
 """`thumbnail`, a picture, and `page-words` are for people, not part of a document."""
 
-DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcript", "plugin-text")
+DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcript", "plugin-text", "parts")
 
 
 class Engine(NamedTuple):

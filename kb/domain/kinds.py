@@ -15,12 +15,12 @@ from kb.records import NamedTuple
 MediaType = NewType("MediaType", str)
 """What `assets.media_type` holds: a family alone (`markdown`, `pdf`), or with a format (`text/org`, `code/rust`)."""
 
-MediaFamily = Literal["markdown", "text", "html", "pdf", "image", "audio", "code"]
+MediaFamily = Literal["markdown", "text", "html", "pdf", "document", "image", "audio", "code"]
 """The part of a media type before its slash: one extractor and one `--media` for each."""
 
 PLUGIN_EXTRACTOR, PLUGIN_VERSION = "plugin", "plugin-v1"
 
-CitationKind = Literal["line", "page", "region", "time", "code"]
+CitationKind = Literal["line", "page", "region", "time", "code", "part"]
 
 PDF = MediaType("pdf")
 PNG = MediaType("image/png")
@@ -148,6 +148,13 @@ KINDS = Kinds(
         citation="line",
     ),
     Kind("pdf", (_files("pdf", "pdf"),), extractor="pdf", chunker="pages", citation="page", extra="pdf"),
+    Kind(
+        "document",
+        (_files("document/docx", "docx docm"),),
+        extractor="document",
+        chunker="parts",
+        citation="part",
+    ),
     Kind(
         "image",
         (

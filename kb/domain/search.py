@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, Protocol
 
-from kb.domain.citations import Citation, CodeCitation, RegionCitation, TimeCitation, cite
+from kb.domain.citations import NARROWED, Citation, CodeCitation, cite
 from kb.domain.filters import SearchFilters
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.symbols import Repository
@@ -193,8 +193,8 @@ class Passage(NamedTuple):
 
     @property
     def is_cited_by_place(self) -> bool:
-        """Whether it is cited by times of a recording or regions of an image, which parts of its text have."""
-        return isinstance(self.citation, (TimeCitation, RegionCitation))
+        """Whether it is cited by times, regions or parts of a file, which pieces of its text have too."""
+        return isinstance(self.citation, NARROWED)
 
     @property
     def code_lang(self) -> str | None:

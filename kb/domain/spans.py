@@ -103,7 +103,27 @@ class CaptionSpan(_Span):
     char_end: int
 
 
-LocatedSpan: TypeAlias = PageSpan | RegionSpan | TimeSpan | CaptionSpan
+@on_wire(kind="part", fields="part char_start char_end part_start part_end")
+@dataclass(frozen=True, slots=True)
+class PartSpan(_Span):
+    """A named part of a file, where its text is, and the characters of it that are meant."""
+
+    part: str
+    char_start: int
+    char_end: int
+    part_start: int
+    part_end: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Its kind and fields; the ends of the part where they are not those of the characters."""
+        stored = super(PartSpan, self).to_json()
+        for name in ("start", "end"):
+            if stored[f"part_{name}"] == stored[f"char_{name}"]:
+                del stored[f"part_{name}"]
+        return stored
+
+
+LocatedSpan: TypeAlias = PageSpan | RegionSpan | TimeSpan | CaptionSpan | PartSpan
 """Every span that says which characters are at its place."""
 
 SourceSpan: TypeAlias = LineSpan | CodeSpan | LocatedSpan

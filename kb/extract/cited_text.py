@@ -12,6 +12,7 @@ from kb.domain.citations import (
     CodeCitation,
     LineCitation,
     PageCitation,
+    PartCitation,
     RegionCitation,
     TimeCitation,
 )
@@ -35,6 +36,8 @@ def cited_text(citation: Citation, source: bytes, derived: Mapping[DerivedName, 
             return _region(Box(citation.x, citation.y, citation.w, citation.h), derived)
         case TimeCitation():
             return _speech(citation, derived)
+        case PartCitation():
+            return _part(citation, derived)
         case CaptionCitation():
             return ModelCaption.from_json(json.loads(derived["caption"])).text if "caption" in derived else None
 
@@ -72,6 +75,15 @@ def _share_inside(box: Box, region: Box) -> float:
     w = min(box.x + box.w, region.x + region.w) - max(box.x, region.x)
     h = min(box.y + box.h, region.y + region.h) - max(box.y, region.y)
     return w * h / (box.w * box.h or 1) if w > 0 and h > 0 else 0.0
+
+
+def _part(citation: PartCitation, derived: Mapping[DerivedName, bytes]) -> str | None:
+    from kb.extract.parts import read_parts
+
+    text = read_parts(derived["parts"]).text_of(citation.part) if "parts" in derived else None
+    if text is None or citation.char_end is None:
+        return text
+    return text[citation.char_start : citation.char_end] if citation.char_end <= len(text) else None
 
 
 def _speech(citation: TimeCitation, derived: Mapping[DerivedName, bytes]) -> str | None:

@@ -88,6 +88,11 @@ def extractor_of(family: MediaFamily) -> Extractor:
     return Extractor(PLUGIN_VERSION, "kb.extract.plugin", "assemble_plugin", (step,))
 
 
+def _in_parts(module: str) -> Extractor:
+    """The extractor of files in parts, which the step in `module` reads."""
+    return Extractor("parts-v1", "kb.extract.parts", "assemble_parts", (Step("parts", module, is_required=True),))
+
+
 EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v6", "kb.extract.markdown.document", "extract_markdown"),
     "text": Extractor("text-v1", "kb.extract.plain", "extract_text"),
@@ -98,6 +103,7 @@ EXTRACTORS: dict[str, Extractor] = {
         "assemble_pdf",
         (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.document")),
     ),
+    "document": _in_parts("kb.extract.office.documents"),
     "image": Extractor(
         "image-v2",
         "kb.extract.image",

@@ -26,6 +26,7 @@ _DERIVED_KINDS: dict[DerivedName, str] = {
     "caption": "caption_applied",
     "transcript": "transcribed",
     "plugin-text": "text_extracted",
+    "parts": "text_extracted",
 }
 
 

@@ -306,7 +306,7 @@ def _lines_of(view: DocumentView) -> tuple[list[str], tuple[int, int]]:
         heard = [n for n, each in enumerate(view.speech, 1) if each.start_ms < end_ms and each.end_ms > start_ms]
         return spoken, (heard[0], heard[-1]) if heard else (0, -1)
     text = (view.place_text or f"{view.document.media_type}: Enter opens it").split("\n")
-    return text, (1, len(text)) if view.place_text else (0, -1)
+    return text, (1, len(text)) if view.place_text and citation else (0, -1)
 
 
 def _folded(line: str, width: int) -> list[str]:

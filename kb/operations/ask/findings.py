@@ -22,7 +22,7 @@ from kb.domain.answers import (
     RetrievalSummary,
     Turn,
 )
-from kb.domain.citations import Citation, CodeCitation
+from kb.domain.citations import CodeCitation, cited_as
 from kb.domain.filters import SearchFilters
 from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.search import Passage, SearchMode, SearchResult, Sentence
@@ -213,10 +213,6 @@ def code_passage(number: int, hit: CodeHit) -> Passage:
     return hit.passage._replace(number=number, cited=cited, lang="und")
 
 
-def _label(citation: Citation, heading_path: Sequence[str], title: str) -> str:
-    return citation.label(title) if isinstance(citation, CodeCitation) else " › ".join(heading_path) or title
-
-
 def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[AnswerCitation, ...]:
     """One entry per cited passage, in the order of their numbers, with the first sentence taken from it."""
     kept = [claim for claim in claims if claim.status != "dropped"]
@@ -229,12 +225,13 @@ def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[Answe
         # Of quoted pieces the best one is the place; of several sentences of a model, the whole passage.
         is_piece = at is not None and at.quote == at.text and not isinstance(at.citation, CodeCitation)
         single = is_piece or sum(passage.number in claim.passages for claim in kept) == 1
+        place = at.citation if at is not None and at.citation is not None and single else passage.citation
         found.append(
             AnswerCitation(
                 f"[{passage.number}]",
-                at.citation if at is not None and at.citation is not None and single else passage.citation,
+                place,
                 passage.chunk_id,
-                _label(passage.citation, passage.heading_path, passage.title),
+                cited_as(place, passage.heading_path, passage.title),
                 passage.source_path,
                 at.quote if at else None,
                 passage.score,
@@ -250,5 +247,5 @@ def _candidate(hit: Passage, said: tuple[Passage, Sentence] | None) -> AnswerCit
         passage, line = said
         quote = line.text
         cited = sentence_citation(passage, line) if passage.is_cited_by_place else cited
-    label = _label(hit.citation, hit.heading_path, hit.title)
+    label = cited_as(cited, hit.heading_path, hit.title)
     return AnswerCitation(None, cited, hit.chunk_id, label, hit.source_path, quote, hit.score, hit.commit)

@@ -71,9 +71,13 @@ def check_plugins(config: Config) -> Iterator[Check]:
 
 
 def check_engines(config: Config) -> Iterator[Check]:
-    """One check per derived result: its engine, or what to install."""
+    """One check per derived result, or kind of files in parts: its engine, or what to install."""
     settings = extraction_plan(config).settings
-    steps = {step.name: step for extractor in EXTRACTORS.values() for step in extractor.steps}
+    steps = {
+        extractor if step.name == "parts" else step.name: step
+        for extractor, each in EXTRACTORS.items()
+        for step in each.steps
+    }
     for name, step in steps.items():
         label = f"engine_{name.replace('-', '_')}"
         try:

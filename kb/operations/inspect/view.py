@@ -15,6 +15,7 @@ from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.laid import line_text
+from kb.extract.parts import read_parts
 from kb.operations.fetch.places import indexed_content, require_document
 from kb.operations.opening.base import Base
 from kb.store import queries
@@ -80,7 +81,10 @@ def _media(session: Base, view: DocumentView) -> DocumentView:
     speech: tuple[TranscriptSegment, ...] = ()
     if "transcript" in derived:
         speech = Transcript.from_json(json.loads(derived["transcript"])).segments
-    text = None if view.citation is None else cited_text(view.citation, b"", derived)
+    if view.citation is not None:
+        text = cited_text(view.citation, b"", derived)
+    else:
+        text = read_parts(derived["parts"]).laid_out[0] if "parts" in derived else None
     return view._replace(place_text=text, speech=speech, pages=_pages(derived))
 
 

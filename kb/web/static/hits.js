@@ -66,6 +66,7 @@ function kindOf(hit) {
 function kindWord(hit) {
   const place = hit.citation;
   if (place.kind === "code") return place.symbol_kind ?? place.lang ?? "code";
+  if (place.kind === "part") return place.path.slice(place.path.lastIndexOf(".") + 1).toLowerCase();
   return { line: "note", page: "PDF", region: "image", caption: "image", time: "recording" }[place.kind];
 }
 
@@ -91,6 +92,8 @@ export function placeWord(place) {
       return `${place.w} × ${place.h}`;
     case "caption":
       return `as ${place.model} sees it`;
+    case "part":
+      return place.label;
     default: {
       const [start, end] = place.kind === "code" ? [place.line_start, place.line_end] : [place.start, place.end];
       return start === end ? `line ${start}` : `lines ${start}–${end}`;

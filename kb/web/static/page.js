@@ -278,7 +278,7 @@ byId("reader").addEventListener("click", async (event) => {
     go({ ...state, ...placeOf(near), view: "" });
     return;
   }
-  const from = state.at.replace(/#(L\d|page=|xywh=|t=|caption=)[^#]*$/u, "");
+  const from = state.at.replace(/#(L\d|[a-z]+=)[^#]*$/u, "");
   try {
     const found = await api.get("linked", "/api/linked", new URLSearchParams({ name: link.dataset.note, from }));
     if (found) go({ ...state, at: found.doc_path, passage: "", view: "" });

@@ -97,6 +97,7 @@ function body(view, state) {
   if (kind === "pdf") return h("div", { class: "doc-body paged", role: "region", "aria-label": "Pages", tabindex: "0" }, pdfPages(view));
   if (kind === "image") return h("div", { class: "doc-body wide" }, picture(view));
   if (kind === "audio") return h("div", { class: "doc-body" }, recording(view));
+  if (view.lines === null) return h("div", { class: "doc-body" }, h("blockquote", { class: "read-there" }, view.place_text));
   const range = place ? [place.line_start ?? place.start, place.line_end ?? place.end] : null;
   const parts = [];
   const wantsLines = state.view !== "" || view.html === null;

@@ -1,0 +1,25 @@
+"""The step `parts` of text documents: Word, and the module that reads each format."""
+
+from __future__ import annotations
+
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.extract.office.docx import read_docx
+from kb.extract.parts import kb_engine
+
+_READERS = {"document/docx": read_docx}
+
+
+def engine(settings: ExtractSettings) -> Engine:
+    """kb's own readers."""
+    return kb_engine("documents-v1")
+
+
+def is_needed(earlier: Results) -> bool:
+    """Always: no other step reads such a file."""
+    return True
+
+
+def derive(job: Job) -> bytes:
+    """The parts as JSON. Raises: ExtractFailed, FileTooLarge."""
+    job.on_progress(Progress(0, 1))
+    return _READERS[job.media_type](job.data).to_json()

@@ -1,0 +1,120 @@
+"""Files that are a ZIP of XML: their members and trees, within limits; nothing outside the file is ever read."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
+
+from kb.errors import ExtractFailed, FileTooLarge, PasswordNeeded, worded
+
+# What all members that are read may expand to, and the elements and levels of one tree.
+MOST_EXPANDED_BYTES = 200_000_000
+MOST_ELEMENTS = 4_000_000
+MOST_LEVELS = 256
+
+OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+_HINT = "open it in its program and save it again"
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?)?")
+
+
+class Package:
+    """The members of a file in the ZIP format."""
+
+    def __init__(self, data: bytes) -> None:
+        """Raises: PasswordNeeded for an encrypted file; ExtractFailed for one that is no ZIP."""
+        if data.startswith(OLE_START):
+            raise PasswordNeeded("the file is encrypted, or of an older format", "save a copy without a password")
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except (zipfile.BadZipFile, ValueError, OSError) as error:
+            raise ExtractFailed(f"not a readable file of its kind: {worded(error)}", _HINT) from error
+        self.names = self._zip.namelist()
+        self._left = MOST_EXPANDED_BYTES
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a member. Raises: FileTooLarge, PasswordNeeded, ExtractFailed."""
+        try:
+            with self._zip.open(name) as member:
+                data = member.read(self._left + 1)
+        except RuntimeError as error:  # what zipfile raises for an encrypted member
+            raise PasswordNeeded("the file is encrypted", "save a copy without a password") from error
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, NotImplementedError, ValueError) as error:
+            raise ExtractFailed(f"{name} in it cannot be read: {worded(error)}", _HINT) from error
+        self._left -= len(data)
+        if self._left < 0:
+            raise FileTooLarge(
+                f"unpacked it has more than {MOST_EXPANDED_BYTES // 1_000_000} MB", "split it, or list it in .kbignore"
+            )
+        return data
+
+    def tree(self, name: str) -> Element:
+        """The tree of a member, an empty one where there is no such member. Raises: as `read` and `parse_xml`."""
+        return parse_xml(self.read(name)) if name in self.names else Element("none")
+
+
+def parse_xml(data: bytes) -> Element:
+    """The tree of an XML text, its names without their namespaces.
+
+    A document type declaration is refused: all entities of bombs, and all that would be fetched, are declared there.
+    Raises: ExtractFailed, FileTooLarge.
+    """
+    builder, parser = TreeBuilder(), expat.ParserCreate(namespace_separator="}")
+    counts = [0, 0]  # elements, levels
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        counts[0] += 1
+        counts[1] += 1
+        if counts[0] > MOST_ELEMENTS or counts[1] > MOST_LEVELS:
+            raise FileTooLarge("its XML has too many elements, or levels", "split it, or list it in .kbignore")
+        builder.start(_local(name), {_local(key): value for key, value in attributes.items()})
+
+    def end(name: str) -> None:
+        counts[1] -= 1
+        builder.end(_local(name))
+
+    def refuse(*declared: object) -> None:
+        raise ExtractFailed("its XML declares a document type, which files of this kind do not have", _HINT)
+
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = builder.data
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        raise ExtractFailed(f"its XML is damaged: {worded(error)}", _HINT) from error
+    return builder.close()
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
+def found(tree: Element, *path: str) -> Iterator[Element]:
+    """The elements at a path of names below `tree`."""
+    return tree.iterfind("/".join(path))
+
+
+def text_at(tree: Element, name: str) -> str:
+    """The text of the first element of that name anywhere in `tree`, on one line; empty where there is none."""
+    element = next(tree.iter(name), None)
+    return " ".join("".join(element.itertext()).split()) if element is not None else ""
+
+
+def moment(written: str) -> str | None:
+    """A time as office files write it, as RFC 3339 UTC; None for any other text."""
+    match = _TIME.fullmatch(written.strip())
+    if match is None:
+        return None
+    try:
+        read = datetime.fromisoformat(f"{match[1]}T{match[2] or '00:00:00'}{match[3] or 'Z'}".replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return read.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
