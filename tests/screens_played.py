@@ -24,12 +24,13 @@ def played(
     size: tuple[int, int] = (120, 36),
     question: str = "",
     may_write: bool = True,
+    is_dark: bool = True,
 ) -> None:
     """The app on a vault, played by its keys."""
 
     async def run() -> None:
         with open_base(load(str(vault.config), settings), many=True) as session:
-            app = SearchApp(session, question, may_write=may_write)
+            app = SearchApp(session, question, may_write=may_write, is_dark=is_dark)
             async with app.run_test(size=size) as pilot:
                 await play(pilot, app)
 

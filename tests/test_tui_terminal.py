@@ -94,9 +94,9 @@ def start(terminal: Terminal, vault: Vault) -> None:
 def test_korean_is_typed_found_and_the_terminal_is_left_whole(terminal: Terminal, vault: Vault) -> None:
     start(terminal, vault)
     terminal.type("배터리")
-    terminal.screen("log.md#L18-L20", "정전이 나면", "1 hit", "18 ▌")
+    terminal.screen("L18–20", "정전이 나면", "1 hit", "18 ┃")
     terminal.tmux("resize-window", "-x", "60", "-y", "24")
-    narrow = terminal.screen("log.md#L18-L20", "1 hit")
+    narrow = terminal.screen("log.md L18–20", "1 hit")
     assert max(map(len, narrow.splitlines())) <= 60
     terminal.press("C-c")
     terminal.screen("it ended with 0")
@@ -115,7 +115,7 @@ def test_a_place_is_opened_and_the_screen_comes_back(terminal: Terminal, vault: 
     terminal.press("Enter")
     terminal.screen("(END)")
     terminal.press("q")
-    terminal.screen("귤 상자", "^f Filters")
+    terminal.screen("귤 상자", "F1 all keys")
     terminal.press("C-c")
     terminal.screen("it ended with 0")
 
@@ -141,15 +141,15 @@ def test_wide_characters_leave_nothing_behind(terminal: Terminal, tmp_path: Path
     assert run_kb("--config", str(wide.config), "ingest", "--no-embed").code == 0
     start(terminal, wide)
     terminal.type("heron")
-    plain = terminal.still_screen("plain.md#L", "1 hit", "▌ # Plain")
+    plain = terminal.still_screen("plain.md", "1 hit", "┃ # Plain")
     for size in ("60", "200", "100"):
         terminal.press("C-u")
         terminal.tmux("resize-window", "-x", size, "-y", "30")
         terminal.type("폭")
-        terminal.screen("wide.md#L", "1 hit", "café")
+        terminal.screen("wide.md", "1 hit", "café")
         terminal.press("C-u")
         terminal.type("heron")
-        last = terminal.still_screen("plain.md#L", "1 hit", "▌ # Plain")
+        last = terminal.still_screen("plain.md", "1 hit", "┃ # Plain")
     assert last == plain
 
 
@@ -169,7 +169,6 @@ QUIET_S = 0.7
 # A screen of these columns and rows with its styles is some 20,000 bytes.
 MOST_BYTES_OF_HITS, MOST_BYTES_OF_A_MOVE = 24_000, 16_000
 
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 
 
@@ -179,9 +178,13 @@ class Line:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
+    def type(self, keys: bytes) -> None:
+        """Sends keys, or what a terminal answers."""
+        os.write(self._descriptor, keys)
+
     def press(self, keys: bytes) -> bytes:
         """What is sent after keys, until nothing more comes; something does."""
-        os.write(self._descriptor, keys)
+        self.type(keys)
         assert select.select([self._descriptor], [], [], 60)[0]
         return self.read(QUIET_S)
 
@@ -251,8 +254,19 @@ def test_little_is_sent_for_a_key_and_nothing_while_nothing_happens(vault: Vault
 def test_keys_that_come_at_once_act_in_their_order(keys: bytes, left: str, vault: Vault) -> None:
     with on_a_line(vault) as line:
         line.wait_for(b"Type to search")
-        shown = line.press(keys).decode()
-    assert f"│  {left} " in _ESCAPE.sub("", shown)
+        shown = line.press(keys)
+    assert f"\x1b[1;1H {left} ".encode() in _COLOUR.sub(b"", shown)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "background"), [(b"ffff/ffff/ffff", b"255;255;255"), (b"1e1e/1e1e/2e2e", b"21;23;28")]
+)
+def test_it_is_light_where_the_terminal_says_that_it_is(said: bytes, background: bytes, vault: Vault) -> None:
+    with on_a_line(vault, COLORTERM="truecolor") as line:
+        line.wait_for(b"\x1b]11;?")
+        line.type(b"gateway\x1b]11;rgb:" + said + b"\x1b\\\x1b[?62c")
+        assert b"48;2;" + background in line.wait_for(b"hits")
 
 
 @pytest.mark.slow

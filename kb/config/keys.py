@@ -380,6 +380,17 @@ class ExposureConfig(Section):
     )
 
 
+class UiConfig(Section):
+    """The look of `kb ui`."""
+
+    theme = key(
+        "auto",
+        "light or dark; auto = as the terminal's background is, where it says (OSC 11), else by COLORFGBG",
+        one_of("auto", "light", "dark"),
+    )
+    language = key("auto", "what kb ui is labelled in: en or ko; auto = the locale's", one_of("auto", "en", "ko"))
+
+
 class _Place:
     """The absolute path that a key of `[storage]` names."""
 
@@ -409,6 +420,7 @@ class Config(Section):
     plugins: PluginsConfig = PluginsConfig()
     eval: EvalConfig = EvalConfig()
     exposure: ExposureConfig = ExposureConfig()
+    ui: UiConfig = UiConfig()
     file: Path | None = None
     origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
 

@@ -85,7 +85,7 @@ def _number_lines(tokens: Sequence[Token], first_line: int, lines: Sequence[str]
 def highlighted_lines(source: str, language: str | None) -> list[str]:
     """Each line of `source` as HTML: `<span class="…">` around the tokens that Pygments names, everything escaped."""
     lines = source.split("\n")
-    lexer = _lexer(language.lower()) if language and len(source) <= MAX_COLOURED_CHARS else None
+    lexer = lexer_of(language.lower()) if language and len(source) <= MAX_COLOURED_CHARS else None
     if lexer is not None:
         from pygments import highlight  # not needed for notes
         from pygments.formatters import HtmlFormatter
@@ -99,7 +99,7 @@ def highlighted_lines(source: str, language: str | None) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _lexer(language: str) -> Any:
+def lexer_of(language: str) -> Any:
     """Pygments' lexer for a language, which keeps every line; None where it has none."""
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound

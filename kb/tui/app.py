@@ -7,7 +7,6 @@ further keys act on the marked row (`marked.py`).
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import threading
 from typing import ClassVar
@@ -17,36 +16,45 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.events import Resize
 from textual.timer import Timer
-from textual.widgets import Footer, Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.worker import Worker, WorkerState
 
 from kb.domain.answers import Answer, Generated, HopTaken, Retrieved
 from kb.domain.filters import SearchFilters
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation
+from kb.domain.results.inspection import LastIngest
 from kb.domain.results.viewing import FacetCount
-from kb.domain.search import MODES, SearchResult
-from kb.domain.text import counted
+from kb.domain.search import SearchResult
 from kb.errors import KbError
 from kb.operations.answers.records import find_answer, list_answers, list_sessions, show_session
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
-from kb.operations.inspect.listing import count_facets
+from kb.operations.inspect.listing import count_facets, last_run
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
 from kb.tui.asking import Act, Asking, QuestionSettings, WaitingKeys
-from kb.tui.dialogs import ConversationsDialog, FiltersDialog, KeysDialog, conversation_text, in_force
+from kb.tui.dialogs import KEYS, ConversationsDialog, FiltersDialog, KeysDialog, conversation_text, in_force
 from kb.tui.ingesting import IngestScreen
+from kb.tui.look import is_dark_terminal, styles, theme
 from kb.tui.marked import Judgements, MarkedRow
 from kb.tui.rows import clean_line, step_line
 from kb.tui.screens import DoctorScreen, DocumentsScreen, RunsScreen
-from kb.tui.widgets import Found, Line, Preview
+from kb.tui.strings import words
+from kb.tui.widgets import NARROW, Found, Line, Preview, Row
 
 DEBOUNCE_S = 0.03  # keys within this time, or while the last question is answered, are one question
-NARROW = 100  # cells; on a narrower screen the document is below the hits
 SHORT = 18  # rows; a narrow screen with fewer does not show the document
 
 _EARLIER_SHOWN = 200
 _JAMO = "".join(map(chr, range(0x3131, 0x3164)))  # Hangul letters that are not yet part of a syllable
+
+
+def run(session: Base, question: str, *, may_write: bool) -> int:
+    """Runs the screen in this terminal until it is left. Returns the exit code."""
+    is_dark, typed = is_dark_terminal(session.config)
+    app = SearchApp(session, question + typed, may_write=may_write, is_dark=is_dark)
+    app.run(mouse=True)
+    return app.return_code or 0
 
 
 class SearchApp(App[None]):
@@ -56,44 +64,29 @@ class SearchApp(App[None]):
     CSS_PATH = "screen.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "quit", "End", priority=True, show=False),
-        Binding("f1", "keys", "Keys", priority=True),
-        Binding("tab", "mode", "Mode", priority=True),
-        Binding("ctrl+f", "filters", "Filters", priority=True),
-        Binding("down,ctrl+n", "move(1)", "Next", priority=True, show=False),
-        Binding("up,ctrl+p", "move(-1)", "Previous", priority=True, show=False),
-        Binding("pagedown", "scroll(1)", show=False, priority=True),
-        Binding("pageup", "scroll(-1)", show=False, priority=True),
-        Binding("ctrl+y", "copy_place", "Citation", priority=True),
-        Binding("ctrl+o", "copy_text", "Text", priority=True),
-        Binding("ctrl+g", "judge(True)", "Good", priority=True),
-        Binding("ctrl+b", "judge(False)", "Bad", priority=True),
-        Binding("ctrl+r", "earlier", "Answers", priority=True),
-        Binding("ctrl+t", "verify", "Verify", priority=True, show=False),
-        Binding("ctrl+j,ctrl+enter", "ask", "Ask", priority=True, show=False),
-        Binding("ctrl+s", "ask(True)", "In steps", priority=True, show=False),
-        Binding("f2", "documents", "Documents", priority=True),
-        Binding("f3", "doctor", "Doctor", priority=True),
-        Binding("f4", "runs", "Runs", priority=True),
-        Binding("f5", "ingest", "Ingest", priority=True),
-        Binding("f6", "conversations", "Conversations", priority=True),
-        Binding("escape", "back", "Back", show=False),
+        *(Binding(each.keys, each.action, priority=True) for each in KEYS if each.keys),
+        Binding("escape", "back"),
     ]
 
-    def __init__(self, session: Base, question: str = "", *, may_write: bool = True) -> None:
+    def __init__(self, session: Base, question: str = "", *, may_write: bool = True, is_dark: bool = True) -> None:
         super().__init__()
         self._session = session
+        self._say = words(session.config)
+        self._styles = styles(is_dark=is_dark)
+        self.register_theme(theme(is_dark=is_dark))
+        self.theme = "kb-dark" if is_dark else "kb-light"
         self._question = question
         self._settings = QuestionSettings(session, may_write=may_write)
         self._asking = Asking(self, self._fail)
         self._typing: Timer | None = None
         self._judged = Judgements(session)
         self._waiting = WaitingKeys()
-        self._input = Line(placeholder="Search your notes; ?… asks them", id="line")
+        self._input = Line(placeholder=self._say("placeholder"), id="line")
         self._both = Horizontal(id="both")
-        self._found = Found(id="found")
+        self._found = Found(self._say, id="found")
         self._document = Preview(id="preview")
         self._known = Static("", id="status", markup=False)
+        self._keys = Static("", id="keys", markup=False)
         self._row = MarkedRow(self, session, self._found, self._document, self._asking, self._status, self._fail)
 
     def compose(self) -> ComposeResult:
@@ -103,17 +96,22 @@ class SearchApp(App[None]):
             yield self._found
             yield self._document
         yield self._known
-        yield Footer(compact=True, show_command_palette=False)
+        yield self._keys
 
     def on_mount(self) -> None:
         """Starts with the question of the command line, else with a hint."""
-        self.theme = "textual-light" if os.environ.get("COLORFGBG", "").endswith((";7", ";15")) else "textual-dark"
+        self.console.push_theme(self._styles)
         self._exit_on_signals()
         self._status("")
         if self._question:
             self._line = self._question
         else:
-            self._document.say("Type to search.\n\n?…   asks\n??…  asks in steps\nF1   all keys")
+            self._document.say(self._say("welcome"))
+            self._asking.ask("start", 0, lambda: last_run(self._session), self._teach)
+
+    def _teach(self, run: LastIngest | None) -> None:
+        if run is None:
+            self._document.say(self._say("welcome empty"))
 
     def _exit_on_signals(self) -> None:
         """Restores the terminal when another program ends kb, or when the terminal goes away."""
@@ -129,14 +127,16 @@ class SearchApp(App[None]):
     def on_resize(self, event: Resize) -> None:
         """Puts the document beside the hits, or below them on a narrow screen."""
         is_narrow = event.size.width < NARROW
-        self._both.set_class(is_narrow, "narrow")
+        if self._both.has_class("narrow") != is_narrow:
+            self._both.set_class(is_narrow, "narrow")
+            self._found.redraw()
         self._document.display = not (is_narrow and event.size.height < SHORT)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Shows an unexpected exception of a worker."""
         if event.state is WorkerState.ERROR:
             self._waiting.drop()
-            self._status(f"kb itself failed: {clean_line(repr(event.worker.error))}")
+            self._status(self._say("failed", clean_line(repr(event.worker.error))))
 
     # Typing
 
@@ -189,35 +189,42 @@ class SearchApp(App[None]):
                 "find", number, lambda: search(self._session, query), lambda result: self._show_hits(number, result)
             )
         else:
-            self._found.show_hits([])
+            self._found.show([])
             self._document.say("")
             self._status("")
             self._waiting.act()
 
     def _show_hits(self, number: int, result: SearchResult) -> None:
         self._judged.ask(result.query.text)
-        self._found.show_hits(list(result.hits))
+        self._found.show([Row(hit.citation.to_uri(), hit) for hit in result.hits])
         if result.hits:
-            self._status(counted(len(result.hits), "hit"), clean_line(result.note or ""))
+            found = self._say("hits", len(result.hits))
         else:
             self._document.say("")
-            self._status(f"nothing found for: {clean_line(result.query.text)}", clean_line(result.note or ""))
+            found = self._say("nothing found", clean_line(result.query.text))
+        self._status(found, clean_line(result.note or ""))
         if number == self._asking.newest and self._typing is None:
             self._waiting.act()
 
     def _show_event(self, event: object) -> None:
         if isinstance(event, Retrieved):
-            self._status(f"reading {counted(len(event.result.hits), 'passage')} …")
+            self._status(self._say("reading", len(event.result.hits)))
         elif isinstance(event, HopTaken):
             self._found.add_text(f"{step_line(event.hop)}\n")
-            self._status(f"{counted(event.hop.number, 'step')} …")
+            self._status(self._say("steps", event.hop.number))
         elif isinstance(event, Generated):
             self._found.add_text(event.text)
 
     def _show_answer(self, answer: Answer) -> None:
         self._found.show_answer(answer)
-        steps = "" if answer.hops else " · Ctrl-S answers in steps"
-        self._status(f"{answer.usage.latency_ms:,} ms · Ctrl-T verifies{steps} · Esc back to the hits")
+        if not answer.citations:
+            self._document.say("")
+        self._status(self._say("took", answer.usage.latency_ms))
+
+    def _show_kept(self, answer: Answer) -> None:
+        with self._input.prevent(Input.Changed):
+            self._line = f"?{clean_line(answer.question)}"
+        self._show_answer(answer)
 
     def on_found_marked(self, event: Found.Marked) -> None:
         """Shows the document of the marked row."""
@@ -236,10 +243,11 @@ class SearchApp(App[None]):
         self._status(f"{clean_line(error.message)}{f' · {clean_line(error.hint)}' if error.hint else ''}")
 
     def _status(self, said: str, note: str = "") -> None:
-        settings = self._settings
-        conversation = f"in {clean_line(settings.conversation)}" if settings.conversation else ""
-        parts = [said, MODES[settings.mode], *in_force(settings.filters), conversation, self._judged.said, note]
+        settings, say = self._settings, self._say
+        conversation = say("in conversation", clean_line(settings.conversation)) if settings.conversation else ""
+        parts = [said, say(settings.mode), *in_force(settings.filters, say), conversation, self._judged.said, note]
         self._known.update(" · ".join(filter(None, parts)))
+        self._keys.update(say("keys answer" if self._found.answer is not None else "keys hits"))
 
     # Keys
 
@@ -276,13 +284,13 @@ class SearchApp(App[None]):
             self.action_keys()
             return
         self._found.begin_answer()
-        self._status("looking for passages …")
+        self._status(self._say("looking"))
         handle = self._asking.handle(number, self._show_event)
         request = self._settings.request(words, in_steps=in_steps)
         self._asking.ask("ask", number, lambda: ask(self._session, request, handle), self._show_answer, waits=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Opens a row that is clicked."""
+        """Opens a row that is clicked twice."""
         if event.option_list.id == "rows":
             self.action_open()
 
@@ -294,7 +302,7 @@ class SearchApp(App[None]):
         if row.answer is not None:
             kept = row.answer.trace_id
             number = self._begin()
-            self._asking.ask("ask", number, lambda: find_answer(self._session, kept), self._show_answer, waits=True)
+            self._asking.ask("ask", number, lambda: find_answer(self._session, kept), self._show_kept, waits=True)
         else:
             self._row.open()
 
@@ -315,7 +323,7 @@ class SearchApp(App[None]):
         if row is None or row.hit is None:
             return
         if not self._settings.may_write:
-            self._status("read-only: judgements are not kept")
+            self._status(self._say("judging is off"))
             return
         self._found.judge(self._judged.judge(row.hit, is_good))
         self._status("")
@@ -325,7 +333,7 @@ class SearchApp(App[None]):
         filters = self._settings.filters
 
         def choose(counts: list[FacetCount]) -> None:
-            self.push_screen(FiltersDialog(filters, counts), self._filter)
+            self.push_screen(FiltersDialog(filters, counts, self._say), self._filter)
 
         self._asking.ask("facets", self._asking.newest, lambda: count_facets(self._session, filters), choose)
 
@@ -341,8 +349,9 @@ class SearchApp(App[None]):
         self._asking.ask("ask", newest, lambda: list_answers(self._session, _EARLIER_SHOWN), self._show_earlier)
 
     def _show_earlier(self, answers: list[AnswerSummary]) -> None:
-        self._found.show_earlier(answers)
-        self._status(f"{counted(len(answers), 'earlier answer')} · Enter shows one · Esc back")
+        self._found.show([Row(answer=each) for each in answers])
+        self._document.say("")
+        self._status(self._say("earlier", len(answers)))
 
     def action_verify(self) -> None:
         """Checks whether the quotations of the answer are still in their files."""
@@ -355,12 +364,12 @@ class SearchApp(App[None]):
 
     def _show_checks(self, checks: list[AnswerCheck]) -> None:
         quotes = [quote for check in checks for quote in check.quotes]
-        standing = ", ".join(f"{quote.standing}: {clean_line(quote.cited.to_uri())}" for quote in quotes)
-        self._status(standing or "this answer quotes nothing")
+        standing = ", ".join(f"{self._say(quote.standing)}: {clean_line(quote.cited.to_uri())}" for quote in quotes)
+        self._status(standing or self._say("quotes nothing"))
 
     def action_keys(self) -> None:
         """Shows all keys."""
-        self.push_screen(KeysDialog())
+        self.push_screen(KeysDialog(self._say))
 
     def action_documents(self) -> None:
         """Opens the documents by folder, and shows the chosen one."""
@@ -369,7 +378,7 @@ class SearchApp(App[None]):
     def _show_chosen(self, path: str | None) -> None:
         if path is not None:
             self._begin()
-            self._found.show_document(path)
+            self._found.show([Row(path)])
 
     def action_doctor(self) -> None:
         """Opens the checks of `kb doctor`."""
@@ -401,14 +410,14 @@ class SearchApp(App[None]):
                     "conversations", number, lambda: show_session(self._session, name), self._show_conversation
                 )
             else:
-                self._status(f"a new conversation: ?… begins {clean_line(name)}" if name else "questions stand alone")
+                self._status(self._say("begins", clean_line(name)) if name else self._say("alone"))
 
-        self.push_screen(ConversationsDialog(rows, self._settings.conversation), chosen)
+        self.push_screen(ConversationsDialog(rows, self._settings.conversation, self._say), chosen)
 
     def _show_conversation(self, conversation: Conversation) -> None:
-        self._found.show_text(conversation_text(conversation))
+        self._found.show_text(conversation_text(conversation, self._say))
         self._document.say("")
-        self._status(counted(len(conversation.turns), "question"))
+        self._status(self._say("questions", len(conversation.turns)))
 
     async def action_back(self) -> None:
         """Returns from an answer to the hits, or empties the line."""

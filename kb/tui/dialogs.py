@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import ClassVar, TypeVar
+from itertools import groupby
+from operator import attrgetter
+from typing import ClassVar, NamedTuple, TypeVar
 
+from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -17,61 +21,81 @@ from textual.widgets.option_list import Option
 from kb.domain.filters import FACETS, OPTIONS, SearchFilters, is_set, toggled, values_of, with_values
 from kb.domain.results.answers import Conversation
 from kb.domain.results.viewing import FacetCount, Facets
-from kb.domain.text import counted
 from kb.tui.rows import clean, clean_line
+from kb.tui.strings import Say, strings
+from kb.tui.styled import rendered
 from kb.tui.widgets import Line
 
 Chosen = TypeVar("Chosen")
 
+
+class KeyRow(NamedTuple):
+    """A line of the keys: its group, its sentence, the keys as people write them; and their names and action."""
+
+    group: str
+    says: str
+    shown: str
+    keys: str = ""
+    action: str = ""
+
+
 KEYS = (
-    ("type", "hits come as you type"),
-    (
-        "?question",
-        "asks: the answer with its places (Enter; so does Ctrl-J, or Ctrl-Enter where the terminal sends it)",
-    ),
-    ("??question Ctrl-S", "asks in steps: each part of the question by itself"),
-    ("↓ ↑ Ctrl-N Ctrl-P", "next, previous"),
-    ("Enter", "opens the place in your editor or viewer"),
-    ("Ctrl-Y", "copies the citation"),
-    ("Ctrl-O", "copies its text"),
-    ("Tab", "by words and meaning, by words, by meaning"),
-    ("Ctrl-F", "filters, with how many documents each leaves"),
-    ("Ctrl-G Ctrl-B", "a good hit, a bad one: a question with a good one is kept for kb eval run"),
-    ("Ctrl-R", "earlier answers"),
-    ("Ctrl-T", "whether the quotations of the answer still stand in their files"),
-    ("PgUp PgDn", "scroll the document"),
-    ("F1, or ? and Enter", "these keys"),
-    ("F2 F3 F4", "documents by folder, the doctor's checks, evaluation runs and what changed"),
-    ("F5", "reads new and changed files; what was not read, and why"),
-    ("F6", "conversations: go on with one, or name a new one; a ?question is then a part of it"),
-    ("Esc", "back: from the answer to the hits, from a question to an empty line"),
-    ("Ctrl-C", "ends"),
+    KeyRow("Find", "type", "abc"),
+    KeyRow("Find", "move", "↓ Ctrl-N", "down,ctrl+n", "move(1)"),
+    KeyRow("Find", "move back", "↑ Ctrl-P", "up,ctrl+p", "move(-1)"),
+    KeyRow("Find", "mode", "Tab", "tab", "mode"),
+    KeyRow("Find", "filter", "Ctrl-F", "ctrl+f", "filters"),
+    KeyRow("Find", "back", "Esc"),
+    KeyRow("Find", "end", "Ctrl-C", "ctrl+c", "quit"),
+    KeyRow("Read", "open", "Enter"),
+    KeyRow("Read", "scroll", "PgDn", "pagedown", "scroll(1)"),
+    KeyRow("Read", "scroll back", "PgUp", "pageup", "scroll(-1)"),
+    KeyRow("Read", "cite", "Ctrl-Y", "ctrl+y", "copy_place"),
+    KeyRow("Read", "text", "Ctrl-O", "ctrl+o", "copy_text"),
+    KeyRow("Ask", "ask", "?… Ctrl-J", "ctrl+j,ctrl+enter", "ask"),
+    KeyRow("Ask", "in steps", "??… Ctrl-S", "ctrl+s", "ask(True)"),
+    KeyRow("Ask", "earlier answers", "Ctrl-R", "ctrl+r", "earlier"),
+    KeyRow("Ask", "verify", "Ctrl-T", "ctrl+t", "verify"),
+    KeyRow("Ask", "conversation", "F6", "f6", "conversations"),
+    KeyRow("Judge", "good", "Ctrl-G", "ctrl+g", "judge(True)"),
+    KeyRow("Judge", "bad", "Ctrl-D Alt-B", "ctrl+d,alt+b,ctrl+b", "judge(False)"),
+    KeyRow("See", "all keys", "F1", "f1", "keys"),
+    KeyRow("See", "documents", "F2", "f2", "documents"),
+    KeyRow("See", "doctor", "F3", "f3", "doctor"),
+    KeyRow("See", "runs", "F4", "f4", "runs"),
+    KeyRow("See", "ingest", "F5", "f5", "ingest"),
 )
 
 
 class KeysDialog(ModalScreen[None]):
-    """All keys."""
+    """All keys, by groups."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,f1,enter,q", "dismiss", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,f1,enter,q", "dismiss")]
+
+    def __init__(self, say: Say) -> None:
+        super().__init__()
+        self._say = say
 
     def compose(self) -> ComposeResult:
-        """The list."""
-        text = Text()
-        for key, what in KEYS:
-            text.append(f"{key:<26}", "bold")
-            text.append(f"{what}\n")
+        """The list, which scrolls."""
+        keys = Table.grid(padding=(0, 2))
+        for group, rows in groupby(KEYS, key=attrgetter("group")):
+            keys.add_row(Text().append(self._say(group), "heading"))
+            for row in rows:
+                keys.add_row(Text().append(row.shown, "bold"), self._say(row.says))
         with Vertical(classes="dialog"):
-            yield Static(text, markup=False)
+            yield VerticalScroll(Static(keys))
+            yield Static(self._say("keys keys"), classes="hint", markup=False)
 
 
 class ListDialog(ModalScreen[Chosen]):
     """An input line that narrows the list below it; Enter or a click chooses the marked row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss", "Back"),
-        Binding("down,ctrl+n", "move(1)", show=False, priority=True),
-        Binding("up,ctrl+p", "move(-1)", show=False, priority=True),
-        Binding("ctrl+x", "clear", "None", priority=True),
+        Binding("escape", "dismiss"),
+        Binding("down,ctrl+n", "move(1)", priority=True),
+        Binding("up,ctrl+p", "move(-1)", priority=True),
+        Binding("ctrl+x", "clear", priority=True),
     ]
 
     def __init__(self, title: str, placeholder: str, hint: str, *, classes: str) -> None:
@@ -139,13 +163,9 @@ class ListDialog(ModalScreen[Chosen]):
 class FiltersDialog(ListDialog[SearchFilters | None]):
     """Values to choose from; returns the filters, or None for no change."""
 
-    def __init__(self, filters: SearchFilters, counts: Sequence[FacetCount]) -> None:
-        super().__init__(
-            "Filters",
-            "narrow this list; or dated:2026-11, symbol:parse*",
-            "Enter sets or takes away · Ctrl-X takes all away · Esc back",
-            classes="dialog",
-        )
+    def __init__(self, filters: SearchFilters, counts: Sequence[FacetCount], say: Say) -> None:
+        super().__init__(say("filters"), say("narrow"), say("filters keys"), classes="dialog")
+        self._say = say
         self._filters = filters
         self._counts = counts
         self._shown: list[FacetCount | None] = []
@@ -155,9 +175,9 @@ class FiltersDialog(ListDialog[SearchFilters | None]):
         rows: list[Option] = []
         self._shown = []
         for facet in Facets._fields:
-            counts = [each for each in self._counts if each.facet == facet and letters in each.value.lower()]
+            counts = [each for each in self._counts if each.facet == facet and letters in self._searched(each)]
             if counts:
-                rows.append(Option(Text(FACETS[facet].title, style="dim"), disabled=True))
+                rows.append(Option(Text().append(self._say(f"of {facet}"), "quiet"), disabled=True))
                 rows += [Option(self._row(each)) for each in counts]
                 self._shown += [None, *counts]
         return rows
@@ -181,16 +201,18 @@ class FiltersDialog(ListDialog[SearchFilters | None]):
 
     def _row(self, count: FacetCount) -> Text:
         row = Text("● " if is_set(self._filters, FACETS[count.facet], count.value) else "  ")
-        return row.append(clean_line(count.value)).append(f"  {count.documents:,}", "dim")
+        return row.append(value_name(count.facet, count.value, self._say)).append(f"  {count.documents:,}", "quiet")
+
+    def _searched(self, count: FacetCount) -> str:
+        return f"{count.value} {value_name(count.facet, count.value, self._say)}".lower()
 
 
 class ConversationsDialog(ListDialog[str | None]):
     """The conversations; returns the name of the chosen one, "" for none, or None for no change."""
 
-    def __init__(self, conversations: list[Conversation], current: str | None) -> None:
-        super().__init__(
-            "Conversations", "a name begins a new one", "Enter goes on · Ctrl-X leaves · Esc back", classes="side"
-        )
+    def __init__(self, conversations: list[Conversation], current: str | None, say: Say) -> None:
+        super().__init__(say("conversations"), say("conversation name"), say("conversations keys"), classes="side")
+        self._say = say
         self._all = conversations
         self._current = current
         self._shown: list[Conversation] = []
@@ -217,18 +239,24 @@ class ConversationsDialog(ListDialog[str | None]):
         text = Text("● " if row.session_id == self._current else "  ").append(clean_line(row.session_id), "bold")
         text.append(f"\n  {clean_line(row.title or '')}")
         day = datetime.fromtimestamp(row.updated_at).strftime("%Y-%m-%d %H:%M")
-        return text.append(f"\n  {counted(row.turn_count, 'question')}, {day}", "dim")
+        return text.append(f"\n  {self._say('questions', row.turn_count)}, {day}", "quiet")
 
 
-def in_force(filters: SearchFilters) -> list[str]:
+def value_name(facet: str, value: str, say: Say) -> str:
+    """A value of a filter as a person calls it: notes, Korean."""
+    name = f"{facet} {value}"
+    return say(name) if name in strings() else clean_line(value)
+
+
+def in_force(filters: SearchFilters, say: Say) -> list[str]:
     """The filters in force, as they are shown."""
-    held = [(each.label, value.removesuffix("/**")) for each in OPTIONS for value in values_of(filters, each)]
-    return [clean_line(f"{label} {value}") for label, value in held]
+    held = [(each, value.removesuffix("/**")) for each in OPTIONS for value in values_of(filters, each)]
+    return [f"{each.label} {value_name(each.name, value, say)}" for each, value in held]
 
 
-def conversation_text(conversation: Conversation) -> Text:
+def conversation_text(conversation: Conversation, say: Say) -> RenderableType:
     """A conversation's questions and answers, the last one last."""
-    text = Text()
+    parts: list[RenderableType] = []
     for turn in conversation.turns:
-        text.append(f"? {clean_line(turn.question)}\n", "bold").append(f"{clean(turn.answer)}\n\n")
-    return text.append("?… goes on with it · F6 chooses another", "dim")
+        parts += [Text().append(f"? {clean_line(turn.question)}", "bold"), rendered(Text(clean(turn.answer))), ""]
+    return Group(*parts, Text().append(say("goes on"), "quiet"))

@@ -15,7 +15,6 @@ from kb.domain.ingest_events import AssetFinished, AssetStarted, EmbedProgress, 
 from kb.domain.results.ingest import IngestReport
 from kb.domain.results.inspection import FileProblem, LastIngest
 from kb.domain.run_handle import RunEvent, RunHandle
-from kb.domain.text import counted
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.inspect.listing import last_run, problems_of
@@ -32,8 +31,8 @@ class IngestScreen(AskingScreen):
     """Files the last ingest did not read; Enter begins another ingest, Esc stops it after the current document."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "start", "Read what is new or changed"),
-        Binding("escape,q", "leave", "Back"),
+        Binding("enter", "start"),
+        Binding("escape,q", "leave"),
     ]
 
     def __init__(self, session: Base, *, may_write: bool) -> None:
@@ -67,11 +66,11 @@ class IngestScreen(AskingScreen):
         if self._handle is not None:
             return
         if not self._may_write:
-            self._said.update("read-only: nothing is indexed")
+            self._said.update(self._say("ingest off"))
             return
         self._handle = RunHandle(self._tell)
-        self._done, self._total, self._doing = 0, 0, "looking for files …"
-        self._said.update("reading · Esc stops after the document in hand; searching works meanwhile")
+        self._done, self._total, self._doing = 0, 0, self._say("listing")
+        self._said.update(self._say("ingesting"))
         self._text.update("")
         self._bar.display = True
         self.ask(lambda: self._ingest(self._handle or RunHandle()), self._show_report)
@@ -82,7 +81,7 @@ class IngestScreen(AskingScreen):
             self.dismiss(None)
         else:
             self._handle.cancel()
-            self._said.update("stopping after the document in hand …")
+            self._said.update(self._say("stopping"))
 
     def _ingest(self, handle: RunHandle) -> IngestReport:
         """Runs in the worker. However it ends, another run may begin."""
@@ -104,70 +103,61 @@ class IngestScreen(AskingScreen):
         elif isinstance(event, AssetFinished):
             self._done = event.idx
         elif isinstance(event, EmbedProgress):
-            self._done, self._total, self._doing = event.done, event.total, f"embedding with {event.model}"
+            self._done, self._total, self._doing = event.done, event.total, self._say("embedding", event.model)
 
     def _draw(self) -> None:
         if self._bar.display:
             self._bar.update(total=self._total or None, progress=self._done)
-            of = f"{self._done:,} of {self._total:,}  " if self._total else ""
-            self._step.update(f"{of}{clean_line(self._doing)}")
+            of = self._say("of total", self._done, self._total) if self._total else ""
+            self._step.update(f"{of}  {clean_line(self._doing)}")
 
     def _show_last(self, run: LastIngest | None) -> None:
-        if run is None:
-            self._said.update("nothing was read yet · Enter reads your files")
-            return
-        self._said.update(_summary(run) + " · Enter reads what is new or changed · Esc back")
-        self._text.update(_problems(problems_of(run)))
+        said = self._say("no ingest") if run is None else self._summary(run)
+        self._said.update(f"{said} · {self._say('ingest keys')}")
+        if run is not None:
+            self._text.update(self._problems(problems_of(run)))
 
     def _show_report(self, report: IngestReport) -> None:
         self._bar.display = False
         self._step.update("")
-        counts = report.counts
-        head = "stopped: " if report.aborted else ""
-        changed = f"{counts.new:,} new, {counts.updated:,} changed, {counts.moved:,} moved, {counts.removed:,} removed"
-        self._said.update(
-            f"{head}{changed}, {counts.unchanged:,} as before, {counts.errors:,} not read"
-            f" ({counted(counts.chunks_indexed, 'passage')}, {report.duration_ms / 1000:.1f} s) · Esc back"
-        )
-        text = _problems(problems_of(report))
-        for line in _left_out(report):
-            text.append(f"\n{line}", "dim")
+        counts, say = report.counts, self._say
+        files = (counts.new, counts.updated, counts.moved, counts.removed, counts.unchanged, counts.errors)
+        parts = [say("ingest counts", *files), say("passages", counts.chunks_indexed)]
+        head = [say("stopped")] if report.aborted else []
+        self._said.update(" · ".join([*head, *parts, say("seconds", report.duration_ms / 1000), say("esc")]))
+        text = self._problems(problems_of(report))
+        for line in self._left_out(report):
+            text.append(f"\n{line}", "quiet")
         self._text.update(text)
 
+    def _summary(self, run: LastIngest) -> str:
+        when = self._say("last run", run.finished_at[:16].replace("T", " "))
+        head = f"{when} ({self._say('stopped')})" if run.aborted else when
+        return f"{head}: {self._say('last counts', run.new_count, run.updated_count, run.error_count)}"
 
-def _summary(counts: LastIngest) -> str:
-    head = "the last run was stopped" if counts.aborted else "the last run"
-    when = counts.finished_at[:16].replace("T", " ")
-    return (
-        f"{head}, {when}: {counts.new_count:,} new, {counts.updated_count:,} changed, {counts.error_count:,} not read"
-    )
+    def _problems(self, problems: tuple[FileProblem, ...]) -> Text:
+        """Each file that was not read, or not wholly, and why."""
+        text = Text()
+        if not problems:
+            return text.append(self._say("all read"), "good")
+        for each in problems[:_SHOWN]:
+            text.append("✗ " if each.is_error else "! ", "bad" if each.is_error else "doubt")
+            text.append(f"{clean_line(each.path)}\n", "bold").append(f"    {clean_line(each.said)}\n")
+            if each.hint:
+                text.append(f"    {clean_line(each.hint)}\n", "quiet")
+        if len(problems) > _SHOWN:
+            text.append(f"{self._say('more problems', len(problems) - _SHOWN)}\n", "quiet")
+        return text
 
-
-def _problems(problems: tuple[FileProblem, ...]) -> Text:
-    """Each file that was not read, or not wholly, and why."""
-    text = Text()
-    if not problems:
-        return text.append("all files that kb reads were read", "green")
-    for each in problems[:_SHOWN]:
-        text.append("✗ " if each.is_error else "! ", "bold red" if each.is_error else "yellow")
-        text.append(f"{clean_line(each.path)}\n", "bold").append(f"    {clean_line(each.said)}\n")
-        if each.hint:
-            text.append(f"    {clean_line(each.hint)}\n", "dim")
-    if len(problems) > _SHOWN:
-        text.append(f"and {len(problems) - _SHOWN:,} more: kb ingest --json lists all\n", "dim")
-    return text
-
-
-def _left_out(report: IngestReport) -> Iterator[str]:
-    for note in report.notes:
-        yield f"note: {clean_line(note)}"
-    if report.unsupported:
-        kinds = sorted(report.unsupported.items(), key=lambda each: (-each[1], each[0]))[:_KINDS_SHOWN]
-        yield "of kinds kb does not read: " + ", ".join(
-            f"{count:,} {clean_line(kind) or 'without an extension'}" for kind, count in kinds
-        )
-    if report.skipped_by_reason:
-        reasons = sorted(report.skipped_by_reason.items())
-        yield "left out by rules: " + ", ".join(f"{count:,} by {reason}" for reason, count in reasons)
-    if report.not_included:
-        yield f"{counted(report.not_included, 'file')} not in workspace.include"
+    def _left_out(self, report: IngestReport) -> Iterator[str]:
+        for note in report.notes:
+            yield self._say("note", clean_line(note))
+        if report.unsupported:
+            kinds = sorted(report.unsupported.items(), key=lambda each: (-each[1], each[0]))[:_KINDS_SHOWN]
+            named = (f"{count:,} {clean_line(kind) or self._say('without extension')}" for kind, count in kinds)
+            yield self._say("kinds", ", ".join(named))
+        if report.skipped_by_reason:
+            reasons = sorted(report.skipped_by_reason.items())
+            yield self._say("by rules", ", ".join(f"{reason} {count:,}" for reason, count in reasons))
+        if report.not_included:
+            yield self._say("not included", report.not_included)

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 from textual.app import App, SuspendNotSupported
 
-from kb.domain.results.viewing import DocumentView
+from kb.domain.citations import PageCitation
 from kb.domain.search import Passage
-from kb.domain.text import counted
 from kb.errors import KbError
 from kb.operations.answers.open_citation import find_opening, run_opening
 from kb.operations.evaluate.golden_sets import append_question, judged_question, suite_file
@@ -17,7 +16,8 @@ from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import Base
 from kb.tui.asking import Asking, ask_in_thread
 from kb.tui.rows import clean_line, matched_words
-from kb.tui.widgets import Found, Preview, Row, cited_text
+from kb.tui.strings import words
+from kb.tui.widgets import Found, Preview, Row, ShownLines, cited_text, shown_lines
 
 GOOD, BAD = "✓", "✗"
 
@@ -27,6 +27,7 @@ class Judgements:
 
     def __init__(self, session: Base) -> None:
         self._session = session
+        self._say = words(session.config)
         self._question = ""
         self._judged: dict[str, tuple[Passage, int]] = {}
         self._kept = ""
@@ -57,7 +58,7 @@ class Judgements:
         except KbError as error:
             self._kept = clean_line(error.message)
         else:
-            self._kept = f"kept in {clean_line(str(suite))}"
+            self._kept = self._say("kept in", clean_line(str(suite)))
 
     @property
     def said(self) -> str:
@@ -65,11 +66,11 @@ class Judgements:
         if not self._judged:
             return self._kept
         good = sum(grade for _, grade in self._judged.values())
-        return f"{good} good, {len(self._judged) - good} bad"
+        return self._say("judged", good, len(self._judged) - good)
 
 
 class MarkedRow:
-    """Actions on the marked row; `say` writes to the status line, `fail` shows an error."""
+    """Actions on the marked row; `status` writes to the status line, `fail` shows an error."""
 
     def __init__(
         self,
@@ -78,12 +79,13 @@ class MarkedRow:
         found: Found,
         document: Preview,
         asking: Asking,
-        say: Callable[[str], None],
+        status: Callable[[str], None],
         fail: Callable[[KbError], None],
     ) -> None:
         self._app, self._session, self._asking = app, session, asking
         self._found, self._document = found, document
-        self._say, self._fail = say, fail
+        self._status, self._fail = status, fail
+        self._say = words(session.config)
 
     @property
     def place(self) -> str | None:
@@ -94,31 +96,31 @@ class MarkedRow:
     def show_document(self, row: Row) -> None:
         """Reads and shows the document of a row, unless another row is marked by then."""
 
-        def shown(view: DocumentView) -> None:
+        def shown(lines: ShownLines) -> None:
             if self._found.marked == row:
-                self._document.show(view, matched_words(row.hit) if row.hit else ())
+                self._document.show(lines, matched_words(row.hit) if row.hit else ())
 
         def fail(error: KbError) -> None:
             self._document.say(f"{error.message}\n{error.hint or ''}")
 
-        ask_in_thread(self._app, lambda: self._view(row), shown, fail, group="preview")
+        ask_in_thread(self._app, lambda: self._lines(row), shown, fail, group="preview")
 
     def copy_place(self) -> None:
         """Copies the citation."""
         if self.place is not None:
             self._app.copy_to_clipboard(self.place)
-            self._say(f"copied: {clean_line(self.place)}")
+            self._status(self._say("copied place", clean_line(self.place)))
 
     def copy_text(self) -> None:
         """Copies the cited text; reads it first, because another row's document may still be shown."""
         row = self._found.marked
         if row is not None and row.place:
-            self._asking.ask("copy", self._asking.newest, lambda: self._view(row), self._copy)
+            self._asking.ask("copy", self._asking.newest, lambda: self._lines(row), self._copy)
 
-    def _copy(self, view: DocumentView) -> None:
-        text = cited_text(view)
+    def _copy(self, lines: ShownLines) -> None:
+        text = cited_text(lines)
         self._app.copy_to_clipboard(text)
-        self._say(f"copied {counted(len(text), 'character')}")
+        self._status(self._say("copied text", len(text)))
 
     def open(self) -> None:
         """Opens the place in the user's editor or viewer."""
@@ -131,8 +133,11 @@ class MarkedRow:
         except KbError as error:
             self._fail(error)
         except SuspendNotSupported as error:
-            self._say(f"it cannot be opened here: {error}")
+            self._status(self._say("cannot open", error))
         self._app.refresh(layout=True)
 
-    def _view(self, row: Row) -> DocumentView:
-        return view_document(self._session, row.place, row.hit.chunk_id if row.hit else None)
+    def _lines(self, row: Row) -> ShownLines:
+        """The lines to show. The passage of a page names its place more exactly; of a recording, less."""
+        is_page = row.hit is not None and isinstance(row.hit.citation, PageCitation)
+        view = view_document(self._session, row.place, row.hit.chunk_id if row.hit and is_page else None)
+        return shown_lines(view, self._say)

@@ -15,6 +15,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import Passage
 from kb.domain.text import counted
 from kb.errors import KbError, UsageError
+from kb.language.detect import query_language
 from kb.operations.answers.open_citation import find_opening, run_opening
 from kb.operations.answers.records import list_sessions, show_session
 from kb.operations.ask.ask import ask
@@ -23,7 +24,8 @@ from kb.operations.inspect.listing import count_facets
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
 from kb.tui.asking import QuestionSettings
-from kb.tui.rows import STATES, clean, clean_line, step_line
+from kb.tui.rows import clean, clean_line, step_line
+from kb.tui.strings import in_language
 
 _HELP = """\
 words        search           ?words  ask; ??words in steps, each part of the question by itself
@@ -128,11 +130,12 @@ class _Dialogue:
             self.say(step_line(event.hop))
 
     def _show_answer(self, answer: Answer) -> None:
-        self.say(f"{STATES[answer.state][1]}.")
+        say = in_language(query_language(answer.question))
+        self.say(f"{say(answer.state)}.")
         self.say(clean(answer.text))
         for note in answer.notes:
             self.say(clean_line(note))
-        self.say("Nearest places:" if answer.refusal_reason else "From:")
+        self.say(say("nearest") if answer.refusal_reason else say("from"))
         for number, each in enumerate(answer.citations, 1):
             self.say(f"{number}. {each.marker or ''} {clean_line(each.citation.to_uri())}".replace("  ", " "))
 

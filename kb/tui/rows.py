@@ -6,16 +6,23 @@ Nothing in a text may move the cursor, change colours or turn the line around.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-from rich.table import Table
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.padding import Padding
 from rich.text import Text
 
-from kb.answer.wording import hop_line
+from kb.answer.wording import say as say_of_answer
 from kb.domain.answers import Answer, AnswerCitation, Hop, SpanKind
-from kb.domain.citations import Citation, CodeCitation
+from kb.domain.citations import Citation, CodeCitation, LineCitation, PageCitation, PartCitation, TimeCitation
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.search import Passage
 from kb.domain.text import plain
+from kb.language.detect import query_language
+from kb.records import NamedTuple
+from kb.tui.strings import Say, in_language
+from kb.tui.styled import rendered, unmarked
 
 
 def clean(text: str) -> str:
@@ -28,103 +35,143 @@ def clean_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-PLACE, QUIET, HEADING, MATCH = "cyan", "dim", "bold", "bold underline"
-_PAINT: dict[SpanKind, str] = {"piece": HEADING, "claim": "", "marker": PLACE, "beside": QUIET, "plain": ""}
-STATES = {
-    "answered": ("green", "Answered from your notes"),
-    "unsure": ("yellow", "Perhaps"),
-    "refused": ("dim", "No answer found in your notes"),
-}
+_PAINT: dict[SpanKind, str] = {"piece": "bold", "claim": "", "marker": "place", "beside": "quiet", "plain": ""}
+STATES = {"answered": "good", "unsure": "doubt", "refused": "quiet"}
 
 
-def hit_row(hit: Passage, mark: str) -> Table:
-    """A hit: its number and place, its heading, its snippet with the matches marked. `mark` is how it was judged."""
-    heading = hit.citation.name if isinstance(hit.citation, CodeCitation) else None
-    return _row(
-        f"{mark}{hit.rank:>2}",
-        Text(clean_line(hit.citation.to_uri()), PLACE),
-        Text(clean_line(heading or " › ".join(hit.heading_path) or hit.title), HEADING),
-        _snippet(hit),
-    )
+class ListRow(NamedTuple):
+    """A row of a list: a heading with its place at the right, a snippet around its first match, a path."""
+
+    mark: str
+    heading: str
+    place: str
+    snippet: Text
+    path: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Two lines, or three with a path; each is cut to the row's width."""
+        indent = " " * (cell_len(self.mark) + 1)
+        width = max(options.max_width - len(indent) - 1, 1)
+        place = cut_in_middle(self.place, width // 2)
+        heading = Text().append(self.heading, "bold")
+        heading.truncate(max(width - cell_len(place) - 1, 0), overflow="ellipsis", pad=True)
+        yield Text(f"{self.mark} ").append_text(heading).append(" ").append(place, "place")
+        yield Text(indent).append_text(_around_match(self.snippet, width))
+        if self.path:
+            yield Text(indent).append(cut_in_middle(self.path, width), "quiet")
 
 
-def _row(number: str, *lines: Text) -> Table:
-    """Lines behind a number, each folded so that it stays behind it."""
-    row = Table.grid(padding=(0, 1), expand=True)
-    row.add_column(style=QUIET, no_wrap=True)
-    row.add_column(ratio=1, overflow="fold")
-    for index, line in enumerate(lines):
-        row.add_row("" if index else number, line)
-    return row
+def hit_row(hit: Passage, mark: str, *, shows_path: bool, say: Say) -> ListRow:
+    """A hit; `mark` is how it was judged. Without a line for the path, the name of the file is before the place."""
+    name = hit.citation.name if isinstance(hit.citation, CodeCitation) else None
+    heading = clean_line(name or (hit.heading_path or (hit.title,))[-1])
+    place, path = place_label(hit.citation, say), clean_line(hit.citation.path)
+    if not shows_path:
+        place, path = f"{path.rpartition('/')[2]} {place}".strip(), ""
+    return ListRow(mark, heading, place, _snippet(hit), path)
 
 
 def _snippet(hit: Passage) -> Text:
-    """The snippet on one line; what matches keeps its place, since cleaning changes no letter."""
-    found, at = Text(), 0
-    for start, end in hit.snippet_matches:
-        found.append(_flat(hit.snippet[at:start]))
-        found.append(_flat(hit.snippet[start:end]), MATCH)
-        at = end
-    found.append(_flat(hit.snippet[at:]))
-    return found
+    """The snippet on one line, without marks of Markdown; what matches keeps its place: cleaning changes no letter."""
+    found = Text()
+    edges = [0, *(edge for match in hit.snippet_matches for edge in match), len(hit.snippet)]
+    for number, (start, end) in enumerate(pairwise(edges)):
+        found.append(re.sub(r"\s", " ", clean(hit.snippet[start:end])), "match" if number % 2 else None)
+    return unmarked(found)
 
 
-def _flat(text: str) -> str:
-    return re.sub(r"\s+", " ", clean(text))
+def _around_match(text: Text, width: int) -> Text:
+    """So much of a text that its first match is shown with some words before it."""
+    start = next((span.start for span in text.spans if span.style == "match"), 0)
+    shown = text
+    if cell_len(text.plain) > width and cell_len(text.plain[:start]) > width // 2:
+        before = text.plain[:start]
+        while cell_len(before) > width // 3:
+            before = before[1:]
+        shown = Text("…").append_text(text[start - len(before) :])
+    shown = shown.copy()
+    shown.truncate(width, overflow="ellipsis")
+    return shown
 
 
-def place_row(number: int, place: AnswerCitation) -> Table:
+def cut_in_middle(text: str, width: int) -> str:
+    """`text` with its middle left out where it is wider than so many cells."""
+    if cell_len(text) <= width:
+        return text
+    head, tail = set_cell_size(text, max(width // 3, 0)).rstrip(), text
+    while tail and cell_len(head) + 1 + cell_len(tail) > width:
+        tail = tail[1:]
+    return f"{head}…{tail}"
+
+
+def place_label(citation: Citation, say: Say) -> str:
+    """The place within its file: `L19–24`, `p. 4`, `0:05–0:08`; empty where a file is one place."""
+    if isinstance(citation, LineCitation | CodeCitation):
+        return f"L{citation.start}" + (f"–{citation.end}" if citation.end > citation.start else "")
+    if isinstance(citation, PageCitation):
+        return say("page", citation.page)
+    if isinstance(citation, TimeCitation):
+        return f"{clock(citation.start_ms)}–{clock(citation.end_ms)}"
+    return clean_line(citation.label) if isinstance(citation, PartCitation) else ""
+
+
+def clock(time_ms: int) -> str:
+    """A time in a recording, as `1:05`."""
+    return f"{time_ms // 60_000}:{time_ms // 1000 % 60:02}"
+
+
+def place_row(number: int, place: AnswerCitation, say: Say) -> ListRow:
     """A place that an answer cites, or one of the nearest places of a refusal."""
-    quote = (Text(clean_line(place.quote)),) if place.quote else ()
-    cited = Text(clean_line(place.citation.to_uri()), PLACE)
-    return _row(f"{place.marker or number:>3}", cited, Text(clean_line(place.label), HEADING), *quote)
+    quote = Text(clean_line(place.quote or ""))
+    label, path = clean_line(place.label), clean_line(place.citation.path)
+    return ListRow(f"{place.marker or number}", label, place_label(place.citation, say), unmarked(quote), path)
 
 
-def answer_row(summary: AnswerSummary) -> Table:
+def answer_row(summary: AnswerSummary, say: Say) -> ListRow:
     """An earlier answer."""
-    colour, said = STATES[summary.state or "refused"]
-    head = Text().append(f"{summary.created_at[:16].replace('T', ' ')}  ", style=QUIET).append(said, colour)
-    return _row("", head, Text(clean_line(summary.query), HEADING), Text(clean_line(summary.answer)))
+    state = summary.state or "refused"
+    text = unmarked(Text(clean_line(summary.answer)))
+    snippet = Text().append(f"{say(state)} · ", STATES[state]).append_text(text)
+    return ListRow("", clean_line(summary.query), summary.created_at[:16].replace("T", " "), snippet)
 
 
-def answer_text(answer: Answer) -> Text:
-    """An answer above its places: how sure kb is, the text, which sentences are not shown to be supported, and why."""
-    colour, said = STATES[answer.state]
-    found = Text().append(said + "\n", style=f"bold {colour}")
+def answer_text(answer: Answer) -> RenderableType:
+    """An answer above its places: how sure kb is, the text, doubtful sentences, the steps; in the question's language.
+
+    Each sentence that its sources do not support is listed with the reason.
+    """
+    say, text, below = in_language(query_language(answer.question)), Text(), Text()
     for span in answer.spans:
-        found.append(clean(span.text), _PAINT[span.kind])
-    found.append("\n")
+        text.append(clean(span.text), _PAINT[span.kind])
     for claim in answer.claims:
         if claim.status != "supported":
-            found.append(f"{claim.status.replace('_', ' ')}: ", "red" if claim.status == "dropped" else "yellow")
-            found.append(f"{clean_line(claim.text)} — {clean_line(claim.reason or '')}\n", QUIET)
+            below.append(f"{say(claim.status)}: ", "bad" if claim.status == "dropped" else "doubt")
+            below.append(f"{clean_line(claim.text)} — {clean_line(claim.reason or '')}\n", "quiet")
     for note in (*answer.notes, *([answer.why] if answer.why else ())):
-        found.append(clean_line(note) + "\n", QUIET)
-    for hop in answer.hops:
-        found.append(step_line(hop) + "\n", QUIET)
-    found.append("Nearest places:" if answer.refusal_reason else _made_by(answer), QUIET)
-    return found
+        below.append(clean_line(note) + "\n", "quiet")
+    steps = Text("\n").join(Text().append(step_line(hop), "quiet") for hop in answer.hops)
+    how: list[RenderableType] = (
+        [Text().append(say("how"), "quiet"), Padding(steps, (0, 0, 0, 3))] if answer.hops else []
+    )
+    if answer.refusal_reason:
+        made = say("nearest")
+    elif answer.model.provider == "extractive":
+        made = say("quoted from")
+    else:
+        made = say("written from", clean_line(answer.model.id))
+    head = Text().append(say(answer.state), STATES[answer.state])
+    return Group(head, rendered(text), below, *how, Text().append(made, "quiet"))
 
 
 def step_line(hop: Hop) -> str:
-    """A step of a deep answer, and the best place it found."""
+    """A step of a deep answer, its result and the best place it found, in the language of its question."""
+    language = query_language(hop.question)
     best = f" · {hop.places[0].citation.to_uri()}" if hop.places else ""
-    return clean_line(f"{hop.number}. {hop_line(hop)}{best}")
-
-
-def _made_by(answer: Answer) -> str:
-    if answer.model.provider == "extractive":
-        return "Your own sentences, word for word, from:"
-    return f"Written by {clean_line(answer.model.id)} from:"
+    why, state = say_of_answer(language, f"hop {hop.why}"), in_language(language)(hop.state)
+    return clean_line(f"{hop.number}. {hop.question} ({why}) → {state}{best}")
 
 
 def matched_words(hit: Passage) -> tuple[str, ...]:
     """The words of a hit that match, in lower case, the longest first."""
     found = {hit.snippet[start:end].lower() for start, end in hit.snippet_matches}
     return tuple(sorted(filter(None, map(str.strip, found)), key=len, reverse=True))
-
-
-def first_line(citation: Citation | None, default: int = 1) -> int:
-    """The first cited line, or `default` for a place that is not cited by lines."""
-    start = getattr(citation, "start", None)
-    return start if isinstance(start, int) else default

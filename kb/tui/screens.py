@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import Screen
-from textual.widgets import Footer, OptionList, Static, Tree
+from textual.widgets import OptionList, Static, Tree
 from textual.widgets.option_list import Option
 from textual.widgets.tree import TreeNode
 from textual.worker import Worker, WorkerState
@@ -22,7 +22,6 @@ from textual.worker import Worker, WorkerState
 from kb.domain.checks import Check, State
 from kb.domain.results.evaluation import Comparison, EvalRun, MovedQuestion
 from kb.domain.results.inspection import FolderPage
-from kb.domain.text import counted
 from kb.errors import KbError
 from kb.eval.report import verdict_reason
 from kb.operations.doctor.doctor import diagnose
@@ -30,7 +29,9 @@ from kb.operations.evaluate.runs import compare_runs, list_runs
 from kb.operations.inspect.inspect import list_folder
 from kb.operations.opening.base import Base
 from kb.tui.asking import ask_in_thread
+from kb.tui.dialogs import value_name
 from kb.tui.rows import clean_line
+from kb.tui.strings import words
 
 Told = TypeVar("Told")
 
@@ -38,22 +39,22 @@ Told = TypeVar("Told")
 class AskingScreen(Screen[str | None]):
     """A screen that asks in a worker and shows errors in its title."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss")]
 
     def __init__(self, session: Base) -> None:
         super().__init__()
         self._session = session
+        self._say = words(session.config)
         self._said = Static("…", classes="title", markup=False)
 
     def parts(self) -> ComposeResult:
-        """The widgets between the title and the footer."""
+        """The widgets below the title."""
         yield from ()
 
     def compose(self) -> ComposeResult:
-        """The title, the parts, the keys."""
+        """The title and the parts."""
         yield self._said
         yield from self.parts()
-        yield Footer(compact=True, show_command_palette=False)
 
     def ask(self, asked: Callable[[], Told], shown: Callable[[Told], None]) -> None:
         """Asks in a worker and shows the result."""
@@ -66,17 +67,17 @@ class AskingScreen(Screen[str | None]):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Shows an unexpected exception of a worker."""
         if event.state is WorkerState.ERROR:
-            self._said.update(f"kb itself failed: {clean_line(repr(event.worker.error))}")
+            self._said.update(self._say("failed", clean_line(repr(event.worker.error))))
 
 
 # So much of a folder is read at once.
 _PAGE = 500
 
 _MARKS: dict[State, tuple[str, str]] = {
-    "ok": ("✓", "green"),
-    "failed": ("✗", "bold red"),
-    "absent": ("–", "dim"),
-    "unchecked": ("–", "dim"),
+    "ok": ("✓", "good"),
+    "failed": ("✗", "bad"),
+    "absent": ("–", "quiet"),
+    "unchecked": ("–", "quiet"),
 }
 
 
@@ -129,18 +130,24 @@ class DocumentsScreen(AskingScreen):
     def _add(self, node: TreeNode[_Place], page: FolderPage, start: int) -> None:
         for each in page.entries:
             if each.workspace_path is None:
-                name = Text(f"{clean_line(each.name)}/ ").append(f"{each.documents:,}", "dim")
+                name = Text(f"{clean_line(each.name)}/ ").append(f"{each.documents:,}", "quiet")
                 node.add(name, _Place(f"{page.folder}/{each.name}" if page.folder else each.name))
             else:
                 label = Text(clean_line(each.name))
-                label.append(f"  {each.media_type} {each.lang} {counted(each.chunk_count or 0, 'passage')}", "dim")
+                named = (
+                    value_name("media", each.media_type or "", self._say),
+                    value_name("lang", each.lang or "", self._say),
+                )
+                label.append(f"  {', '.join(named)}, {self._say('passages', each.chunk_count or 0)}", "quiet")
                 node.add_leaf(label, _Place(page.folder, each.workspace_path))
         if page.has_more:
-            node.add_leaf(Text("… more", "dim"), _Place(page.folder, start=start + len(page.entries)))
+            node.add_leaf(
+                Text().append(self._say("more"), "quiet"), _Place(page.folder, start=start + len(page.entries))
+            )
         if node is self._tree.root and not start:
             top = sum(each.documents or 1 for each in page.entries)
-            count = f"more than {top:,} documents" if page.has_more else counted(top, "document")
-            self._said.update(f"{count} · Enter opens a folder or shows a document · Esc back")
+            count = self._say("more documents" if page.has_more else "count documents", top)
+            self._said.update(f"{count} · {self._say('documents keys')}")
 
 
 class DoctorScreen(AskingScreen):
@@ -153,28 +160,22 @@ class DoctorScreen(AskingScreen):
 
     def on_mount(self) -> None:
         """Runs the quick checks."""
-        self._said.update("checking …")
+        self._said.update(self._say("checking"))
         self.ask(lambda: diagnose(self._session.config, quick=True), self._show)
 
     def _show(self, checks: Sequence[Check]) -> None:
         failed = sum(check.state == "failed" for check in checks)
-        self._said.update(f"{counted(failed, 'fault')} · kb doctor reads the whole database too · Esc back")
+        self._said.update(f"{self._say('faults', failed)} · {self._say('esc')}")
         for check in checks:
             mark, style = _MARKS[check.state]
             row = Text().append(f"{mark} ", style).append(f"{check.name:<20}", "bold").append(clean_line(check.detail))
             if check.hint:
-                row.append(f"\n    {clean_line(check.hint)}", "dim")
+                row.append(f"\n    {clean_line(check.hint)}", "quiet")
             self._rows.add_option(Option(row))
         self._rows.focus()
 
 
 _MOVED_SHOWN = 50
-_VERDICTS = {
-    "better": "better",
-    "worse": "worse",
-    "undecided": "no difference beyond the noise",
-    "not_comparable": "not comparable",
-}
 _HITS_SHOWN = 3
 
 
@@ -182,9 +183,9 @@ class RunsScreen(AskingScreen):
     """Evaluation runs; Enter compares one with the marked run, else with the run before it of its golden set."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "mark", "Compare with this"),
-        Binding("pagedown", "scroll(1)", "Scroll", show=False, priority=True),
-        Binding("pageup", "scroll(-1)", show=False, priority=True),
+        Binding("space", "mark"),
+        Binding("pagedown", "scroll(1)", priority=True),
+        Binding("pageup", "scroll(-1)", priority=True),
     ]
 
     def __init__(self, session: Base) -> None:
@@ -224,46 +225,44 @@ class RunsScreen(AskingScreen):
         older = next((each for each in self._runs if each.suite == run.suite and each.run_no < run.run_no), None)
         before = self._marked or (older.run_id if older else None)
         if before is None:
-            self._changed.update("there is no earlier run of this golden set")
+            self._changed.update(self._say("no earlier run"))
         elif before == run.run_id:
-            self._changed.update("choose another run to compare with this one")
+            self._changed.update(self._say("same run"))
         else:
             after = run.run_id
             self.ask(lambda: compare_runs(self._session, before, after), self._compare)
 
     def _show(self, runs: list[EvalRun]) -> None:
         self._runs = runs
-        self._said.update(
-            f"{counted(len(runs), 'evaluation run')} · Enter compares with the one before, or the one Space marked"
-            if runs
-            else "no evaluation runs · Esc back"
-        )
-        if not runs:
-            self._changed.update("kb eval run makes one; Ctrl-G on a good hit begins a golden set")
+        if runs:
+            self._said.update(f"{self._say('count runs', len(runs))} · {self._say('runs keys')}")
+        else:
+            self._said.update(f"{self._say('no runs')} · {self._say('esc')}")
+            self._changed.update(self._say("begin runs"))
         self._rows.add_options(Option(self._row(run)) for run in runs)
         self._rows.highlighted = 0 if runs else None
         self._rows.focus()
 
     def _row(self, run: EvalRun) -> Text:
         mark = "● " if run.run_id == self._marked else "  "
-        row = Text(mark).append(f"{run.created_at[:16].replace('T', ' ')}  ", "dim")
+        row = Text(mark).append(f"{run.created_at[:16].replace('T', ' ')}  ", "quiet")
         row.append(clean_line(run.name or run.run_id[:8]), "bold")
         row.append(
-            f"  {clean_line(run.suite)}, {run.mode}, {run.answered} of {counted(run.questions, 'question')}", "dim"
+            f"  {self._say('run of', clean_line(run.suite), self._say(run.mode), run.answered, run.questions)}", "quiet"
         )
-        return row.append("\n    " + _aggregate(run))
+        return row.append("\n    " + (_aggregate(run) or self._say("unfinished")))
 
     def _compare(self, comparison: Comparison) -> None:
         before, after = (each.run.name or each.run.run_id[:8] for each in (comparison.before, comparison.after))
-        text = Text().append(f"{clean_line(before)} → {clean_line(after)}: {_VERDICTS[comparison.verdict]}\n", "bold")
-        text.append(f"{clean_line(verdict_reason(comparison))}\n\n", "dim")
+        text = Text().append(f"{clean_line(before)} → {clean_line(after)}: {self._say(comparison.verdict)}\n", "bold")
+        text.append(f"{clean_line(verdict_reason(comparison))}\n\n", "quiet")
         for change in comparison.metrics:
             figures = f"{change.metric.label:<28} {change.before:.3f} → {change.after:.3f}  {change.difference:+.3f}\n"
-            text.append(figures, "red" if change.regressed else "")
+            text.append(figures, "bad" if change.regressed else "")
         better = [each for each in comparison.moved if each.change > 0]
         worse = [each for each in comparison.moved if each.change < 0]
         for title, moved in (("better", better), ("worse", worse)):
-            text.append(f"\n{counted(len(moved), 'question')} {title}\n", "bold")
+            text.append(f"\n{self._say(f'count {title}', len(moved))}\n", "bold")
             for each in moved[:_MOVED_SHOWN]:
                 text.append_text(_moved(each))
         self._changed.update(text)
@@ -272,15 +271,15 @@ class RunsScreen(AskingScreen):
 
 def _moved(moved: MovedQuestion) -> Text:
     """A question whose nDCG changed, with its first hits now; expected ones are marked."""
-    text = Text().append(f"{moved.change:+.3f}  ", "green" if moved.change > 0 else "red")
+    text = Text().append(f"{moved.change:+.3f}  ", "good" if moved.change > 0 else "bad")
     text.append(f"{clean_line(moved.after.query)}\n")
     for hit in moved.after.hits[:_HITS_SHOWN]:
-        text.append(f"        {hit.rank} {'✓' if hit.grade else ' '} {clean_line(hit.citation)}\n", "dim")
+        text.append(f"        {hit.rank} {'✓' if hit.grade else ' '} {clean_line(hit.citation)}\n", "quiet")
     return text
 
 
 def _aggregate(run: EvalRun) -> str:
-    """The first figures of a run."""
+    """The first figures of a run; empty for one that is not finished."""
     figures = json.loads(run.aggregate_json or "{}")
     shown = [f"{name} {value:.3f}" for name, value in figures.items() if isinstance(value, float)]
-    return ", ".join(shown[:6]) or "not finished"
+    return ", ".join(shown[:6])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import re
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, chop_cells
-from rich.segment import Segment
+from rich.console import RenderableType
+from rich.markup import escape
 from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
-from textual.events import Key
+from textual.events import Click, Key
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -20,12 +22,27 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from kb.domain.answers import Answer
+from kb.domain.answers import Answer, AnswerCitation
+from kb.domain.citations import CodeCitation, LineCitation, TimeCitation
+from kb.domain.kinds import KINDS
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.results.viewing import DocumentView
 from kb.domain.search import Passage
-from kb.tui.rows import answer_row, answer_text, clean, clean_line, first_line, hit_row, place_row
+from kb.tui.rows import (
+    answer_row,
+    answer_text,
+    clean,
+    clean_line,
+    clock,
+    cut_in_middle,
+    hit_row,
+    place_label,
+    place_row,
+)
+from kb.tui.strings import Say
+from kb.tui.styled import code_lines, note_lines, rendered
 
+NARROW = 100  # cells; on a narrower screen the document is below the hits, whose rows have two lines instead of three
 MOST_CHARACTERS = 1_500  # as on the page; a pasted book would be searched for and drawn at each key
 
 
@@ -70,11 +87,24 @@ PREVIEW_S = 0.05
 
 
 class Row(NamedTuple):
-    """One row of the list: its place, and its hit or its earlier answer."""
+    """One row of the list: its place, and its hit, its earlier answer or what an answer cites."""
 
     place: str = ""
     hit: Passage | None = None
     answer: AnswerSummary | None = None
+    cited: AnswerCitation | None = None
+
+
+class Rows(OptionList):
+    """A list in which a click marks a row, and a double click chooses it."""
+
+    async def _on_click(self, event: Click) -> None:
+        row = event.style.meta.get("option")
+        if row is not None:
+            self.highlighted = row
+            if event.chain > 1:
+                self.action_select()
+        event.prevent_default()
 
 
 class Found(Vertical):
@@ -87,14 +117,17 @@ class Found(Vertical):
             super().__init__()
             self.row = row
 
-    def __init__(self, *, id: str) -> None:
+    def __init__(self, say: Say, *, id: str) -> None:
         super().__init__(id=id)
+        self._say = say
         self._rows: list[Row] = []
+        self._marks: dict[int, str] = {}  # judgements of this screen's rows
         self.answer: Answer | None = None
         self._moving: Timer | None = None
+        self._streamed = ""
         self._said = VerticalScroll(id="said")
         self._text = Static("", id="answer", markup=False)
-        self._list = OptionList(id="rows", markup=False)
+        self._list = Rows(id="rows", markup=False)
 
     def compose(self) -> ComposeResult:
         """The answer's text, then the rows."""
@@ -124,56 +157,61 @@ class Found(Vertical):
             self._list.highlighted = min(max((self._list.highlighted or 0) + by, 0), len(self._rows) - 1)
 
     def judge(self, mark: str) -> None:
-        """Shows the judgement of the marked hit before its number."""
+        """Shows the judgement of the marked hit before it."""
         at, row = self._list.highlighted, self.marked
         if at is not None and row is not None and row.hit is not None:
-            self._list.replace_option_prompt_at_index(at, hit_row(row.hit, mark))
+            self._marks[at] = mark
+            self._list.replace_option_prompt_at_index(at, self._drawn(at, row))
 
-    def show_hits(self, hits: list[Passage]) -> None:
-        """Shows hits."""
-        rows = [Row(hit.citation.to_uri(), hit) for hit in hits]
-        self._show(rows, [Option(hit_row(hit, " ")) for hit in hits])
+    def redraw(self) -> None:
+        """Draws the rows of hits again, which have more lines on a wide screen."""
+        for at, row in enumerate(self._rows):
+            if row.hit is not None:
+                self._list.replace_option_prompt_at_index(at, self._drawn(at, row))
 
-    def show_earlier(self, answers: list[AnswerSummary]) -> None:
-        """Shows earlier answers."""
-        self._show([Row(answer=each) for each in answers], [Option(answer_row(each)) for each in answers])
-
-    def show_document(self, path: str) -> None:
-        """Shows one document."""
-        self._show([Row(path)], [Option(clean_line(path))])
+    def _drawn(self, at: int, row: Row) -> RenderableType:
+        if row.answer is not None:
+            return answer_row(row.answer, self._say)
+        if row.cited is not None:
+            return place_row(at + 1, row.cited, self._say)
+        if row.hit is not None:
+            return hit_row(row.hit, self._marks.get(at, " "), shows_path=self.app.size.width >= NARROW, say=self._say)
+        return Text(clean_line(row.place))
 
     def begin_answer(self) -> None:
         """Makes room for an answer above the earlier results."""
+        self._streamed = ""
         self._text.update("")
         self._said.display = True
 
     def add_text(self, text: str) -> None:
         """Appends a piece of the running answer."""
-        self._text.update(f"{self._text.content}{clean(text)}")
+        self._streamed += clean(text)
+        self._text.update(rendered(Text(self._streamed)))
         self._said.scroll_end(animate=False)
 
-    def show_text(self, text: Text) -> None:
+    def show_text(self, text: RenderableType) -> None:
         """Shows a text instead of an answer, scrolled to its end."""
-        self._show([], [])
+        self.show([])
         self._said.display = True
         self._text.update(text)
         self._said.scroll_end(animate=False)
 
     def show_answer(self, answer: Answer) -> None:
         """Shows an answer with its places below it."""
-        rows = [Row(each.citation.to_uri()) for each in answer.citations]
-        self._show(rows, [Option(place_row(number, each)) for number, each in enumerate(answer.citations, 1)])
+        self.show([Row(each.citation.to_uri(), cited=each) for each in answer.citations])
         self.answer = answer
         self._said.display = True
         self._text.update(answer_text(answer))
         self._said.scroll_home(animate=False)
 
-    def _show(self, rows: list[Row], options: list[Option]) -> None:
+    def show(self, rows: list[Row]) -> None:
+        """Shows rows, the first one marked."""
         self.answer = None
         self._said.display = False
-        self._rows = []  # events of the list while it is filled belong to no row
+        self._rows, self._marks = [], {}  # events of the list while it is filled belong to no row
         self._list.clear_options()
-        self._list.add_options(options)
+        self._list.add_options(Option(self._drawn(at, row)) for at, row in enumerate(rows))
         self._rows = rows
         if rows:
             self._list.highlighted = 0
@@ -191,54 +229,57 @@ class Found(Vertical):
             self.post_message(self.Marked(row))
 
 
-# Lines before and after the cited place that can be scrolled to; a file may have millions.
-AROUND = 2_000
+# Lines before and after the cited place that can be scrolled to, as a file may have millions, and that have colours.
+AROUND, COLOURED = 2_000, 300
 
-_NUMBER = Style(dim=True)
-_CITED = Style(bold=True)
-_WORD = Style(reverse=True)
+
+class ShownLines(NamedTuple):
+    """Lines of a document, the first one's number (0: they have none), the first and last cited one, and the place."""
+
+    lines: list[Text]
+    first: int = 0
+    cited: tuple[int, int] = (0, -1)
+    heading: str = ""
 
 
 class _Row(NamedTuple):
-    """One row of the screen: the number of the line it begins (None: it continues one), and its text."""
+    """One row of the screen: the number of its line, whether it begins the line, its text, whether it is cited."""
 
-    number: int | None
-    text: str
+    number: int
+    begins: bool
+    text: Text
     is_cited: bool
 
 
 class Preview(ScrollView, can_focus=True):
-    """The lines of a document, wrapped to the width, with the cited lines marked and in view."""
+    """The lines of a document, wrapped to the width, cited lines on a tint, the first match in the middle."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"preview--cited"}
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._lines: list[str] = []
-        self._first = 1
-        self._cited = (0, -1)
-        self._words: tuple[str, ...] = ()
+        self._shown = ShownLines([])
+        self._words: re.Pattern[str] | None = None
         self._rows: list[_Row] = []
 
-    def show(self, view: DocumentView, words: tuple[str, ...]) -> None:
-        """Shows a document at its cited place, with `words` (in lower case) highlighted."""
-        lines, cited = _lines_of(view)
-        start = max(1, cited[0] - AROUND)
-        self._lines = [clean(line) for line in lines[start - 1 : max(cited[1], 1) + AROUND]]
-        self._first, self._cited, self._words = start, cited, words
+    def show(self, shown: ShownLines, words: Sequence[str]) -> None:
+        """Shows lines under their place, with `words` (the longest first) marked, at the first match."""
+        self._shown = shown
+        self._words = re.compile("|".join(map(re.escape, words)), re.IGNORECASE) if words else None
         self._fold()
-        at = next((index for index, row in enumerate(self._rows) if row.is_cited), 0)
-        self.scroll_to(0, max(0, at - 2), animate=False, force=True)
+        cited = [index for index, row in enumerate(self._rows) if row.is_cited]
+        matches = (index for index in cited if self._words and self._words.search(self._rows[index].text.plain))
+        at = next(matches, cited[0] if cited else 0)
+        self.scroll_to(0, max(0, at - self.size.height // 2), animate=False, force=True)
 
     def say(self, text: str) -> None:
         """Shows a message instead of a document."""
-        self._lines, self._first, self._cited, self._words = clean(text).split("\n"), 0, (0, -1), ()
-        self._fold()
+        self.show(ShownLines([*map(Text, clean(text).split("\n"))]), ())
 
     @property
     def shown_text(self) -> str:
         """The cited lines; all lines where none is cited."""
-        start, end = self._cited
-        cited = self._lines[start - self._first : end - self._first + 1] if end >= start > 0 else self._lines
-        return "\n".join(cited)
+        return cited_text(self._shown)
 
     def on_resize(self) -> None:
         """Wraps the lines to the new width."""
@@ -246,79 +287,98 @@ class Preview(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
-        index = y + self.scroll_offset.y
-        width = self.size.width
+        index, width = y + self.scroll_offset.y, self.size.width
         if index >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        row = self._rows[index]
-        gutter = "" if self._first == 0 else f"{row.number or '':>{self._gutter - 3}} {'▌' if row.is_cited else ' '} "
-        style = _CITED if row.is_cited else Style()
-        parts = [Segment(gutter, _NUMBER), *self._marked(row.text, style)]
-        return Strip(parts).adjust_cell_length(width).apply_style(self.rich_style)
+        row, console = self._rows[index], self.app.console
+        text = row.text.copy()
+        if self._words is not None:
+            text.highlight_regex(self._words, style="match")
+        line = text
+        if self._gutter:
+            number = str(row.number) if row.begins and self._shown.first else ""
+            line = Text().append(f"{number.rjust(self._gutter - 3)} ", "quiet")
+            line.append("┃ " if row.is_cited else "  ", "place").append_text(text)
+        line.end = ""
+        base = self.rich_style
+        if row.is_cited:
+            base += Style(bgcolor=self.get_component_rich_style("preview--cited").bgcolor)
+        return Strip(line.render(console)).adjust_cell_length(width).apply_style(base)
 
     @property
     def _gutter(self) -> int:
-        return 0 if self._first == 0 else len(str(self._first + len(self._lines))) + 3
+        """The cells before the text: the number, and the bar of cited lines; none where no line is cited."""
+        shown = self._shown
+        if shown.first:
+            return len(str(shown.first + len(shown.lines))) + 3
+        return 3 if shown.cited[1] > 0 else 0
 
     def _fold(self) -> None:
         width = max(self.size.width - self._gutter - 1, 10)
+        self.border_title = escape(cut_in_middle(self._shown.heading, self.size.width - 4))
+        start, end = self._shown.cited
         self._rows = [
-            _Row(number if part == 0 else None, text, self._cited[0] <= number <= self._cited[1])
-            for number, line in enumerate(self._lines, self._first)
+            _Row(number, part == 0, text, start <= number <= end)
+            for number, line in enumerate(self._shown.lines, self._shown.first or 1)
             for part, text in enumerate(_folded(line, width))
         ]
         self.virtual_size = Size(self.size.width, len(self._rows))
         self.refresh()
 
-    def _marked(self, text: str, style: Style) -> list[Segment]:
-        """The text with the words highlighted; none where lower case changes its length."""
-        lowered = text.lower()
-        if len(lowered) != len(text) or not self._words:
-            return [Segment(text, style)]
-        parts, at = [], 0
-        while at < len(text):
-            found = [(where, -len(word)) for word in self._words if (where := lowered.find(word, at)) >= 0]
-            if not found:
-                break
-            start, length = min(found)
-            parts += [Segment(text[at:start], style), Segment(text[start : start - length], style + _WORD)]
-            at = start - length
-        return [*parts, Segment(text[at:], style)]
+
+def cited_text(shown: ShownLines) -> str:
+    """The cited lines, cleaned; all lines where none is cited."""
+    (start, end), first = shown.cited, shown.first or 1
+    lines = shown.lines[start - first : end - first + 1] if end >= start else shown.lines
+    return "\n".join(line.plain for line in lines)
 
 
-def cited_text(view: DocumentView) -> str:
-    """The cited lines of a document, cleaned; all lines where none is cited."""
-    lines, (start, end) = _lines_of(view)
-    return "\n".join(clean(line) for line in (lines[start - 1 : end] if end >= start > 0 else lines))
+def shown_lines(view: DocumentView, say: Say) -> ShownLines:
+    """The lines of a document around its cited place, those near it in colours.
 
-
-def _lines_of(view: DocumentView) -> tuple[list[str], tuple[int, int]]:
-    """The lines of a document, and the first and last cited line, from 1."""
-    citation = view.citation
+    Of a recording they are its sentences; of a page or picture, the text that was read at the place.
+    """
+    citation, first = view.citation, 1
+    cited = (0, -1)
     if view.text is not None:
-        start = first_line(citation, 0)
-        return view.text.split("\n"), (start, getattr(citation, "end", -1)) if start else (0, -1)
-    if view.speech:
-        spoken = [
-            f"{each.start_ms // 60_000}:{each.start_ms // 1000 % 60:02}  {each.text.strip()}" for each in view.speech
-        ]
-        start_ms, end_ms = getattr(citation, "start_ms", 0), getattr(citation, "end_ms", 0)
-        heard = [n for n, each in enumerate(view.speech, 1) if each.start_ms < end_ms and each.end_ms > start_ms]
-        return spoken, (heard[0], heard[-1]) if heard else (0, -1)
-    text = (view.place_text or f"{view.document.media_type}: Enter opens it").split("\n")
-    return text, (1, len(text)) if view.place_text and citation else (0, -1)
+        lines = view.text.split("\n")
+        if isinstance(citation, LineCitation | CodeCitation):
+            cited = (citation.start, citation.end)
+    elif view.speech:
+        lines, first = [f"{clock(each.start_ms)}  {each.text.strip()}" for each in view.speech], 0
+        if isinstance(citation, TimeCitation):
+            heard = [
+                number
+                for number, each in enumerate(view.speech, 1)
+                if each.start_ms < citation.end_ms and each.end_ms > citation.start_ms
+            ]
+            cited = (heard[0], heard[-1]) if heard else cited
+    else:
+        lines, first = (view.place_text or say("enter opens", view.document.media_type)).split("\n"), 0
+        cited = (1, len(lines)) if view.place_text and citation else cited
+    start = max(1, cited[0] - AROUND)
+    near = range(max(start, cited[0] - COLOURED), min(len(lines), max(cited[1], 1) + COLOURED) + 1)
+    cleaned = [clean(line) for line in lines[start - 1 : max(cited[1], 1) + AROUND]]
+    shown = [Text(line) for line in cleaned]
+    if first:
+        at = slice(near.start - start, near.stop - start)
+        kind = KINDS.type_of(view.document.workspace_path)
+        is_note = view.document.media_type == "markdown"
+        shown[at] = note_lines(cleaned[at]) if is_note else code_lines(cleaned[at], kind.language if kind else None)
+    place = place_label(citation, say) if citation is not None else ""
+    return ShownLines(shown, start if first else 0, cited, clean_line(f"{view.document.workspace_path} {place}"))
 
 
-def _folded(line: str, width: int) -> list[str]:
+def _folded(line: Text, width: int) -> Sequence[Text]:
     """A line wrapped at spaces into parts of at most `width` cells."""
-    if cell_len(line) <= width:
+    if cell_len(line.plain) <= width:
         return [line]
-    parts: list[str] = []
-    rest = line
+    cuts, at, rest = [], 0, line.plain
     while cell_len(rest) > width:
         head = chop_cells(rest, width)[0]
         space = head.rfind(" ")
         cut = space + 1 if space > len(head) // 3 else len(head)
-        parts.append(rest[:cut])
+        at += cut
+        cuts.append(at)
         rest = rest[cut:]
-    return [*parts, rest]
+    return list(line.divide(cuts))

@@ -68,17 +68,14 @@ def ui_command(call: Call, question: tuple[str, ...], plain: bool) -> int:
     asked = " ".join(question)
     with _readable_session(call) as session:
         if plain:
-            plain_room = _room("kb ui --plain")
-            code: int = plain_room.converse(session, asked, sys.stdin, sys.stdout, may_write=not is_read_only())
-            return code
+            room = _room("kb ui --plain")
+            return int(room.converse(session, asked, sys.stdin, sys.stdout, may_write=not is_read_only()))
         require("kb ui", lacking_packages(("textual",), "ui"))
         if os.environ.get("TERM") in ("dumb", "unknown", ""):
             raise UsageError("this terminal cannot be drawn on (TERM)", "kb ui --plain speaks in lines")
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise UsageError("kb ui needs a terminal", "kb ui --plain reads lines, kb search prints hits")
-        app = _room("kb ui").SearchApp(session, asked, may_write=not is_read_only())
-        app.run(mouse=True)
-        return app.return_code or 0
+        return int(_room("kb ui").run(session, asked, may_write=not is_read_only()))
 
 
 @click.command(

@@ -1,0 +1,167 @@
+"""Markdown and source code as styled text: line for line beside the hits, and as it reads in an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from kb.extract.html import lexer_of
+
+_INLINE = re.compile(
+    r"(?P<tick>`+)(?P<code>[^`]+)(?P=tick)"
+    r"|(?P<stars>\*\*|__)(?=\S)(?P<bold>.+?)(?<=\S)(?P=stars)"
+    r"|(?<![\w*])(?P<star>[*_])(?=[^\s*_])(?P<italic>[^*_]+?)(?P=star)(?![\w*])"
+    r"|!?\[(?P<underline>[^\[\]]+)\]\([^()\s]*(?:\s[^()]*)?\)"
+    r"|!?\[\[(?P<place>[^\[\]]+)\]\]"
+    r"|</?[A-Za-z][^<>]*>"
+)
+_INNER = ("code", "bold", "italic", "underline", "place")
+_FENCE = re.compile(r"\s*(?:>\s*)?(`{3,}|~{3,})\s*([\w+#.-]*)")
+_START = re.compile(
+    r"\s*(?:(?P<heading>#{1,6}\s+)|(?P<quote>>\s?(?:\[![\w-]+\][+-]?\s*)?)|(?P<item>[-*+]\s+)(?P<task>\[[ xX]\]\s+)?)"
+)
+_ROW, _RULE = re.compile(r"\s*\|.*\|\s*"), re.compile(r"[\s|:-]+")
+_FLAT_MARKS = re.compile(r"`{3,}\w*|\[![\w-]+\][+-]?|(?<!\S)(?:#{1,6}|[-*+] \[[ xX]\]|•?\s\[[ xX]\])(?=\s)")
+
+# The styles of Pygments' tokens; a kind without one has that of its parent.
+_TOKENS = {
+    "Token.Keyword": "keyword",
+    "Token.Literal.String": "string",
+    "Token.Literal.Number": "code",
+    "Token.Comment": "quiet",
+    "Token.Name.Function": "name",
+    "Token.Name.Class": "name",
+    "Token.Name.Tag": "name",
+    "Token.Name.Decorator": "name",
+}
+
+
+def code_lines(lines: Sequence[str], language: str | None) -> list[Text]:
+    """Lines of source code in colours; plain where Pygments does not know the language."""
+    lexer = lexer_of(language.lower()) if language else None
+    if lexer is not None:
+        text = Text()
+        for kind, part in lexer.get_tokens("\n".join(lines)):
+            while str(kind) not in _TOKENS and kind.parent is not None:
+                kind = kind.parent
+            text.append(part, _TOKENS.get(str(kind)))
+        coloured = list(text.split("\n", allow_blank=True))
+        if [each.plain for each in coloured] == list(lines):
+            return coloured
+    return [Text(line) for line in lines]
+
+
+def note_lines(lines: Sequence[str]) -> list[Text]:
+    """Lines of a note, each as it is in the file: marks quiet, headings bold, code in colours."""
+    styled: list[Text] = []
+    for is_code, language, block in _blocks([Text(line) for line in lines]):
+        if is_code:
+            fence, *code = (each.plain for each in block)
+            styled += [Text().append(fence, "quiet"), *code_lines(code, language)]
+        else:
+            styled += [_line(each, hides=False) for each in block]
+    return styled
+
+
+def rendered(text: Text) -> RenderableType:
+    """Markdown as it reads: without its marks, with tables in columns and code in colours. Styles of `text` stay."""
+    parts: list[RenderableType] = []
+    for is_code, language, block in _blocks(list(text.split("\n", allow_blank=True))):
+        if is_code:
+            code = code_lines([each.plain for each in block[1:] if not _FENCE.match(each.plain)], language)
+            parts += [Text("  ").append_text(each) for each in code]
+            continue
+        rows: list[Text] = []
+        for line in [*block, None]:
+            if line is not None and _ROW.fullmatch(line.plain):
+                rows.append(line)
+                continue
+            if rows:
+                parts.append(_table(rows))
+                rows = []
+            if line is not None:
+                parts.append(_line(line, hides=True))
+    return Group(*parts)
+
+
+def unmarked(text: Text) -> Text:
+    """A snippet, which is on one line, without the marks of Markdown."""
+    return _inline(_without(text, [found.span() for found in _FLAT_MARKS.finditer(text.plain)]), hides=True)
+
+
+def _blocks(lines: Sequence[Text]) -> Iterator[tuple[bool, str, list[Text]]]:
+    """Runs of lines of a note: whether they are code, with the fence as the first line, and its language."""
+    block: list[Text] = []
+    fence = language = ""
+    for line in lines:
+        mark = _FENCE.match(line.plain)
+        if fence and mark and mark[1].startswith(fence):
+            yield True, language, [*block, line]
+            block, fence = [], ""
+        elif mark and not fence:
+            yield False, "", block
+            block, fence, language = [line], mark[1], mark[2]
+        else:
+            block.append(line)
+    yield bool(fence), language, block
+
+
+def _line(line: Text, *, hides: bool) -> Text:
+    start = _START.match(line.plain)
+    if start is None:
+        return _inline(line, hides=hides)
+    head, rest = line.divide([start.end()])
+    rest = _inline(rest, hides=hides)
+    if start["heading"]:
+        rest.stylize("bold")
+    if not hides:
+        return Text().append(head.plain, "quiet").append_text(rest)
+    shown = "┃ " if start["quote"] else "" if start["heading"] else "• "
+    if start["task"]:
+        shown = "☐ " if "[ ]" in start["task"] else "☑ "
+    return Text(head.plain[: len(head.plain) - len(head.plain.lstrip())]).append(shown, "quiet").append_text(rest)
+
+
+def _inline(text: Text, *, hides: bool) -> Text:
+    marks: list[tuple[int, int]] = []
+    for found in _INLINE.finditer(text.plain):
+        style = next((name for name in _INNER if found[name]), None)
+        start, end = found.span(style) if style else (found.end(), found.end())
+        if style:
+            text.stylize(style, start, end)
+        marks += [(found.start(), start), (end, found.end())]
+    if hides:
+        return _without(text, marks)
+    for mark in marks:
+        text.stylize("quiet", *mark)
+    return text
+
+
+def _without(text: Text, ranges: Sequence[tuple[int, int]]) -> Text:
+    return Text().join(text.divide([edge for each in ranges for edge in each])[::2]) if ranges else text
+
+
+def _table(rows: Sequence[Text]) -> Table:
+    """Rows of a table in columns; the first is its head where a rule is below it."""
+    cells = [_cells(row) for row in rows if not _RULE.fullmatch(row.plain)]
+    has_head = len(rows) > 1 and _RULE.fullmatch(rows[1].plain) is not None
+    table = Table(box=box.SIMPLE_HEAD, show_header=has_head, pad_edge=False, border_style="quiet")
+    for cell in cells[0] if cells else ():
+        table.add_column(cell if has_head else "", overflow="fold")
+    for row in cells[has_head:]:
+        table.add_row(*row)
+    return table
+
+
+def _cells(row: Text) -> list[Text]:
+    edges = [at for found in re.finditer(r"(?<!\\)\|", row.plain) for at in found.span()]
+    cells = []
+    for cell in row.divide(edges)[2:-1:2]:
+        cell.rstrip()
+        cells.append(_inline(cell[len(cell.plain) - len(cell.plain.lstrip()) :], hides=True))
+    return cells
