@@ -6,7 +6,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from web_fixtures import Served
@@ -28,6 +29,9 @@ LACKING = (
 
 NEEDS_BROWSER = [pytest.mark.skipif(bool(LACKING), reason=LACKING), pytest.mark.slow]
 """The marks of a module that drives a browser: a real engine, so not in the default run."""
+
+_AXE = find_spec("axe_playwright_python")
+needs_axe = pytest.mark.skipif(_AXE is None, reason="axe-playwright-python is not installed")
 
 
 def needs_browser(test: Test) -> Test:
@@ -100,3 +104,17 @@ def let_in(
     watched.page.wait_for_selector("html[data-ready]", state="attached")
     yield watched
     context.close()
+
+
+def findings(watched: Watched) -> list[str]:
+    """What axe calls serious or critical, with the elements it is about."""
+    assert _AXE is not None
+    assert _AXE.origin is not None
+    watched.page.evaluate(Path(_AXE.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
+    found: dict[str, Any] = watched.page.evaluate("() => axe.run(document)")
+    return [
+        f"{each['id']}: {node['html'][:150]} ({node['failureSummary'].splitlines()[-1].strip()})"
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]

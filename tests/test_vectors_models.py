@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, make_vault, run_kb
-from test_contract_imports import HEAVY, loaded_by
+from loaded_modules import HEAVY, loaded_by
 
 from kb.errors import ModelError
 from kb.models.manifest import ENCODER, read_installed

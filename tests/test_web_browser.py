@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
 from answer_passages import RETRY, TWO
-from browser import NEEDS_BROWSER, Watched, browser, let_in
+from browser import NEEDS_BROWSER, Watched, browser, findings, let_in, needs_axe
 from conftest import NOTES, Vault, indexed_vault
 from hostile_documents import HOSTILE
 from web_fixtures import Served, serving
@@ -308,9 +307,6 @@ def test_earlier_answers_are_listed_shown_and_checked(browser: Browser, tmp_path
         assert watched.faults == []
 
 
-_FOUND = find_spec("axe_playwright_python")
-needs_axe = pytest.mark.skipif(_FOUND is None, reason="axe-playwright-python is not installed")
-
 VIEWS = {
     "start": "/",
     "hits": "/?q=gateway",
@@ -330,20 +326,6 @@ VIEWS = {
 def lenient(vault: Vault) -> Iterator[Served]:
     with serving(vault, "rag.score_gate=0") as made:
         yield made
-
-
-def findings(watched: Watched) -> list[str]:
-    """What axe calls serious or critical, with the elements it is about."""
-    assert _FOUND is not None
-    assert _FOUND.origin is not None
-    watched.page.evaluate(Path(_FOUND.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
-    found: dict[str, Any] = watched.page.evaluate("() => axe.run(document)")
-    return [
-        f"{each['id']}: {node['html'][:150]} ({node['failureSummary'].splitlines()[-1].strip()})"
-        for each in found["violations"]
-        if each["impact"] in ("serious", "critical")
-        for node in each["nodes"]
-    ]
 
 
 @needs_axe

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser import browser, let_in, needs_browser
+from browser import browser, findings, let_in, needs_browser
 from conftest import Vault, indexed_vault, kb_in, make_vault
 from fake_embedder import PRIMARY, FakeModels, models
-from test_web_browser import findings
 from vaults import EMBEDDING
 from web_fixtures import Served, serving
 
