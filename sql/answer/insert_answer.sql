@@ -1,4 +1,4 @@
--- Keep an answer with all that went into it.
+-- Store an answer with everything it was made from.
 -- param trace_id TEXT  the answer
 -- param query TEXT  the question as it was asked
 -- param answer TEXT  what was shown

@@ -1,4 +1,4 @@
--- Make room: forget what was not used for the longest time.
+-- Make room: delete the least recently used entries.
 -- tables vectors, derived  what the cache holds
 -- returns changes
 -- param share REAL  of all entries, 0 to 1, rounded up

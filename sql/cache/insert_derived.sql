@@ -1,4 +1,4 @@
--- Keep what an engine derived for the next time its content is met.
+-- Store an engine's result for the next file with the same content.
 -- param content_hash TEXT  BLAKE3 of the content, hex
 -- param name TEXT  pdf-text, ocr, caption or transcript; with -unfinished after it, what its engine had so far
 -- param engine TEXT  the engine with its version and settings

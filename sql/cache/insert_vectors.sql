@@ -1,4 +1,4 @@
--- Keep a vector for the next time its text is embedded.
+-- Store a vector for the next time its text is embedded.
 -- batch CacheInsert
 -- param text_hash BLOB  BLAKE3 of the text
 -- param model TEXT  model and version

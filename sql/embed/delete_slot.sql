@@ -1,2 +1,2 @@
--- Forget which model the mirror held.
+-- Delete the model of the mirror's vectors.
 DELETE FROM embedding_slots WHERE slot = 'primary';

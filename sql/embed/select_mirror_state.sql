@@ -1,4 +1,4 @@
--- Read what tells one state of the mirrors from another: two equal ones hold the same vectors.
+-- Read the key of the mirrors' state: mirrors with equal keys hold the same vectors.
 -- A vector follows from its chunk, the model and the form of the text; chunks only change with the corpus revision, and
 -- under one revision vectors are only added, or made again in another form.
 -- returns one MirrorState

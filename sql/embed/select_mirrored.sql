@@ -1,4 +1,4 @@
--- Read which model's vectors the mirror holds; no row where none.
+-- Read the model of the mirror's vectors; no row without one.
 -- returns one MirroredModel
 -- column model_id TEXT  the model
 -- column model_version TEXT  version of its weights

@@ -1,4 +1,4 @@
--- Say which model's vectors the mirror holds.
+-- Store the model of the mirror's vectors.
 -- param model_id TEXT  the model
 -- param model_version TEXT  version of its weights
 -- param dimensions INTEGER  of its vectors

@@ -1,4 +1,4 @@
--- Keep what one question found.
+-- Store the hits of one question.
 -- param run_id TEXT  the run
 -- param query_id TEXT  the question
 -- param result_json TEXT  JSON object: the question, what it expects, its hits

@@ -1,4 +1,4 @@
--- What made the index: the versions found in it, each once.
+-- Read the versions of parsers, chunkers and policies in the index, each once.
 -- returns one IndexVersions
 -- column parsers_json TEXT  JSON array of parser versions
 -- column chunkers_json TEXT  JSON array of chunker versions

@@ -1,4 +1,4 @@
--- What every question of a run found.
+-- Read the hits of every question of a run.
 -- returns many ResultRow
 -- param run_id TEXT  the run
 -- column query_id TEXT  the question

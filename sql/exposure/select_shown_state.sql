@@ -1,4 +1,4 @@
--- Read what tells one state of the documents that a connection sees from another.
+-- Read the fields by which two states of the documents that a connection sees differ.
 -- returns many ShownState
 -- column doc_id TEXT  the document
 -- column asset_id TEXT  its content

@@ -1,4 +1,4 @@
--- Count what is kept of the documents and paths that are listed as hidden, and of what was made of them.
+-- Count the rows stored of documents and paths listed as hidden, and the results made from them.
 -- returns one ForgottenCounts
 -- column documents INTEGER  documents
 -- column passages INTEGER  their chunks

@@ -1,3 +1,3 @@
--- Note that all was forgotten.
+-- Note that a forget run is complete.
 DELETE FROM schema_meta
 WHERE key = 'forgetting';

@@ -1,4 +1,4 @@
--- Write the lexical indexes again without the words of rows that are gone, which they keep until then.
+-- Rewrite the lexical indexes without the words of deleted rows, which they keep until then.
 INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize');
 INSERT INTO code_fts (code_fts) VALUES ('optimize');
 DELETE FROM common_terms

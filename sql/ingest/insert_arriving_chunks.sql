@@ -1,4 +1,4 @@
--- Put down one chunk that is to be stored with others.
+-- Stage one chunk to be stored with others.
 -- batch ChunkRow
 -- param chunk_id TEXT  the chunk
 -- param doc_id TEXT  its document

@@ -1,4 +1,4 @@
--- Store the chunks that were put down, in their order; a trigger indexes each.
+-- Store the staged chunks in their order; a trigger indexes each.
 -- One statement for all: FTS5 writes out what it has gathered at the start of each statement that fires a trigger.
 INSERT INTO chunks (
   chunk_id, doc_id, ordinal, text, heading_path_json, section_label, source_spans_json, token_estimate,

@@ -1,4 +1,4 @@
--- Make an empty table like chunks, for one connection: where chunks are put down that are to be stored together.
+-- Make an empty table like chunks, for one connection: it stages chunks that are stored together.
 CREATE TEMP TABLE IF NOT EXISTS arriving_chunks AS
 SELECT
   chunk_id, doc_id, ordinal, text, heading_path_json, section_label, source_spans_json, token_estimate,

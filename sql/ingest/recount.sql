@@ -1,4 +1,4 @@
--- Count again what triggers keep counted: chunks, documents by pipeline, words, Korean units.
+-- Recount the counters that triggers keep: chunks, documents by pipeline, words, Korean units.
 INSERT INTO kv (key, value) VALUES ('corpus_revision', 0) ON CONFLICT (key) DO NOTHING;
 INSERT INTO kv (key, value)
 SELECT 'chunk_total', count(*) FILTER (WHERE symbol_text IS NULL) FROM chunks

@@ -1,4 +1,4 @@
--- List what the last ingests saw of each file, to decide what must be read again.
+-- List each file's state at the last ingests, to decide which files must be read again.
 -- returns each KnownFile
 -- column workspace_path TEXT  path below the workspace root
 -- column byte_len INTEGER  bytes when last read

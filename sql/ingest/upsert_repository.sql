@@ -1,4 +1,4 @@
--- Remember what a repository is at.
+-- Store the commit and branch of a repository.
 -- param path TEXT  the checkout's folder on this machine
 -- param name TEXT  what it is called
 -- param branch TEXT?  the branch that is checked out; NULL = none

@@ -1,4 +1,4 @@
--- List what triggers keep counted and is not what there is to count.
+-- List the counters kept by triggers that differ from a recount.
 -- returns many WrongCount
 -- column counted TEXT  what was counted wrong
 WITH

@@ -1,4 +1,4 @@
--- Count the rows of the lexical index that are not what their chunks give.
+-- Count the rows of the lexical index that differ from their chunks.
 -- returns one DifferingRows
 -- column differing INTEGER  rows of chunks_fts and code_fts
 SELECT

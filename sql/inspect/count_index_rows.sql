@@ -1,4 +1,4 @@
--- Count what must agree: chunks and their rows in the lexical index, contents and the documents that have them.
+-- Count rows whose numbers must agree: chunks and their index rows, contents and the documents that have them.
 -- returns one IndexCounts
 -- column chunks INTEGER  rows of chunks
 -- column fts_rows INTEGER  rows of chunks_fts and of code_fts

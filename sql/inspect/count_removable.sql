@@ -1,4 +1,4 @@
--- Count what a reset would remove.
+-- Count the rows a reset would remove.
 -- returns one RemovableCounts
 -- column documents INTEGER  documents
 -- column passages INTEGER  their chunks

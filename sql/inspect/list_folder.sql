@@ -1,4 +1,4 @@
--- List what lies in one folder: the folders in it with how many documents are below them, then its own documents.
+-- List the contents of one folder: its folders with the number of documents below each, then its documents.
 -- returns many kb.domain.results.inspection.FolderEntry
 -- param prefix TEXT  the folder with a / at its end; empty = the top
 -- param row_limit INTEGER  at most so many

@@ -1,4 +1,4 @@
--- Read by which models a document's chunks were embedded, how many of them, and when last.
+-- Read which models embedded a document's chunks, how many chunks each, and when last.
 -- returns many kb.domain.results.inspection.DocumentEmbedding
 -- param doc_id TEXT  the document
 -- column model_id TEXT  the model

@@ -1,4 +1,4 @@
--- Look up what written Korean units stood for in the index, to cut a question the same way.
+-- Look up the morphemes of written Korean units in the index, to split a question the same way.
 -- returns many KoreanUnitRow
 -- param surfaces_json TEXT  JSON array of Hangul strings
 -- column surface TEXT  the unit as written

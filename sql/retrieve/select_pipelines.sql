@@ -1,4 +1,4 @@
--- With what the documents of the index were made.
+-- Read the versions that made the documents of the index.
 -- returns many PipelineRow
 -- column pipeline_version TEXT  parser, chunker, policy, morpheme and word versions
 -- column documents INTEGER  documents made with them

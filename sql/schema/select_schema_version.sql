@@ -1,4 +1,4 @@
--- Read what the file says of its schema and index.
+-- Read the schema and index versions in the file.
 -- returns one SchemaVersion
 -- column schema_version INTEGER  number of the last migration applied; 0 where it is not said, -1 where what is said is no number
 -- column repeatable_hash TEXT  BLAKE3 of sql/views and sql/triggers as last created
