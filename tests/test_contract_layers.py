@@ -64,6 +64,7 @@ OWNERS = {
     "starlette": {"mcp", "web"},
     "textual": {"tui"},
     "uvicorn": {"mcp", "web"},
+    "watchfiles": {"scan"},
     "xllamacpp": {"runtimes"},
     "yaml": {"extract", "eval"},
 }

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,8 +24,8 @@ _WARM = "from kb.cli.deferred import defer; defer(); from kb.cli.warm import run
 
 
 @contextmanager
-def only_watch(config: str) -> Iterator[socket.socket]:
-    """The socket for calls with a configuration. Raises: UsageError where another `kb watch` has it."""
+def only_watch(config: str) -> Iterator[None]:
+    """Answers calls with a configuration meanwhile, on Linux. Raises: UsageError where another `kb watch` runs."""
     path = Path(socket_path(config))
     make_private_folder(path.parent)
     if path.parent.stat().st_uid != os.geteuid():
@@ -32,23 +33,31 @@ def only_watch(config: str) -> Iterator[socket.socket]:
     lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(lock)
-        raise UsageError(f"kb watch runs already for {config}", "one is enough; end that one first") from error
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
         path.unlink(missing_ok=True)  # of one that was killed
-        listening.bind(str(path))  # 0600: every command of kb runs with a private umask
-        listening.listen(_BACKLOG)
-        listening.setblocking(False)
-        yield listening
+        if sys.platform == "linux":  # elsewhere a forked process may not use what its parent has loaded
+            listening = _listening(path)
+            threading.Thread(target=_answer_calls, args=(listening, config), name="kb-calls", daemon=True).start()
+            try:
+                yield
+            finally:
+                path.unlink(missing_ok=True)
+        else:
+            yield
+    except BlockingIOError as error:
+        raise UsageError(f"kb watch runs already for {config}", "one is enough; end that one first") from error
     finally:
-        listening.close()
-        path.unlink(missing_ok=True)
         os.close(lock)
 
 
-def answer_calls(listening: socket.socket, config: str) -> None:
+def _listening(path: Path) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listening.bind(str(path))  # 0600: every command of kb runs with a private umask
+    listening.listen(_BACKLOG)
+    listening.setblocking(False)
+    return listening
+
+
+def _answer_calls(listening: socket.socket, config: str) -> None:
     """Starts the process that runs commands (`kb.cli.warm`) at the first call, and again after it has ended.
 
     Until that process accepts calls, they are refused, and the callers run their commands themselves.

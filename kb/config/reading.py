@@ -242,8 +242,8 @@ FIXED_KEYS: Mapping[str, FixedKey] = {
     ),
     "indexing.watch_filesystem": FixedKey(
         False,
-        "nothing of kb stays running; an update reads only what changed",
-        "a timer (cron, systemd, launchd) that runs `kb ingest`",
+        "a process follows the folder only where you start one",
+        "`kb watch`; `kb watch --install` starts it at every login",
     ),
     "models.embedding.version": FixedKey(
         "v1",

@@ -10,7 +10,7 @@ import os
 import stat
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from pathlib import Path
@@ -22,7 +22,15 @@ from kb.domain.results.ingest import OutsideLink
 from kb.domain.text import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
 from kb.scan.read import file_error, name_error, not_regular, shown, stat_error, twins_among
-from kb.scan.rules import Folder, IgnoreRules, Included, ignore_files_in, with_own_rules
+from kb.scan.rules import (
+    ATTRIBUTES_FILE,
+    IGNORE_FILES,
+    Folder,
+    IgnoreRules,
+    Included,
+    ignore_files_in,
+    with_own_rules,
+)
 
 
 class SkippedFile(NamedTuple):
@@ -115,6 +123,13 @@ def _is_executable(entry: os.DirEntry[str]) -> bool:
         return entry.is_file() and bool(entry.stat().st_mode & stat.S_IXUSR)
     except OSError:
         return False
+
+
+def concern_of(root: Path, *, include: Sequence[str], exclude: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a change at an absolute path may change what a walk of `root` gives; of a gone path more is possible."""
+    real_root = os.path.realpath(root)
+    walked = _Walk(real_root, os.stat(real_root), Included(include), IgnoreRules.at_root(exclude), False)
+    return lambda path: walked.may_take(os.path.relpath(path, root))
 
 
 class _Walk:
@@ -324,6 +339,25 @@ class _Walk:
         told = self._included.text_type(
             folder.prefix, name, source, is_executable=lambda: os.path.isfile(source) and os.access(source, os.X_OK)
         )
+        return told is not None
+
+    def may_take(self, relative: str) -> bool:
+        """Whether a walk may read something at the path `relative` to the root, which may be gone."""
+        way = self._way_to(relative)
+        name = unicodedata.normalize("NFC", os.path.basename(relative))
+        if not isinstance(way, Folder):
+            return isinstance(way, OutsideLink)
+        if name in IGNORE_FILES or name == ATTRIBUTES_FILE:
+            return True
+        source = os.path.join(way.source, name)
+        _, folder = with_own_rules(way, ignore_files_in(way.source))
+        is_file, is_there = os.path.isfile(source), os.path.lexists(source)
+        kinds_of_path = (False,) if is_file else (True,) if is_there else (False, True)
+        if any(folder.rules.source_ignoring(folder.prefix + name, name, each) for each in kinds_of_path):
+            return False
+        if not is_file or self._included.kinds.media_type_of(name) is not None:
+            return True
+        told = self._included.text_type(folder.prefix, name, source, is_executable=lambda: os.access(source, os.X_OK))
         return told is not None
 
     def _way_to(self, relative: str) -> Folder | SkippedFile | OutsideLink:

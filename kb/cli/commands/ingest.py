@@ -21,11 +21,11 @@ from kb.operations.ingest.requests import ingest_request, media_families
 _STDIN_NAME = "stdin.md"
 _MB = 1_000_000
 
-_SHOWN_ITEMS = 20
+SHOWN_ITEMS = 20
 _SHOWN_KINDS = 40
 _SHOWN_LINKS = 3
 _SAME_WARNINGS = 3
-_MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
+MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
 
 
 @click.command(
@@ -153,12 +153,12 @@ def _show_report(report: IngestReport, *, summary_only: bool) -> None:
     """Prints the changes: always warnings and errors; single files only of a dry run or a small run."""
     counts = report.counts
     changed_count = counts.new + counts.updated + counts.moved + counts.removed
-    if not summary_only and (report.dry_run or changed_count <= _SHOWN_ITEMS):
+    if not summary_only and (report.dry_run or changed_count <= SHOWN_ITEMS):
         for item in report.items:
-            if item.kind not in _MARKS:
+            if item.kind not in MARKS:
                 continue
             origin = f"  (from {plain_line(item.moved_from)})" if item.moved_from else ""
-            echo_folded(f"{plain_line(item.doc_path)}{origin}", head=f"  {_MARKS[item.kind]} ")
+            echo_folded(f"{plain_line(item.doc_path)}{origin}", head=f"  {MARKS[item.kind]} ")
     for head, line in _warnings(report):
         echo_folded(line, head=head, err=True)
     for item in report.items:

@@ -1,33 +1,223 @@
-"""`kb watch`: a process that stays, so that calls of kb need not start from nothing."""
+"""`kb watch`: keeps the index as the files are, and runs the commands of other terminals without starting anew."""
 
 from __future__ import annotations
 
+import json
+import os
 import signal
+import subprocess
 import sys
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, Literal
 
 import click
 
 from kb.cli.call import Call, pass_call
-from kb.cli.calls import answer_calls, only_watch
+from kb.cli.calls import only_watch
+from kb.cli.commands.ingest import MARKS, SHOWN_ITEMS
 from kb.cli.entry import config_path
 from kb.cli.output.printing import echo_folded
-from kb.domain.text import plain_line
-from kb.errors import UsageError
+from kb.cli.output.progress import duration
+from kb.config import Config, default_path
+from kb.domain.text import counted, plain_line
+from kb.models.requirements import lacking_packages, require
+from kb.operations.admin.service import install, uninstall, watch_service
+from kb.private import require_writable, users_surroundings
+from kb.scan.changes import How, changes
+
+# Without notice of a change the files are compared with the index so often: notices can be lost, while asleep too.
+_COMPARED_EVERY_S = 3600
+
+# After an ingest that failed, e.g. because another one runs: the first pause, and the longest.
+_PAUSE_S, _LONGEST_PAUSE_S = 5, 320
+
+# How often it is said how far embedding is.
+_TOLD_EVERY_S = 60
+_TOLD_FROM_PASSAGES = 200
+
+_HOW: Mapping[How, str] = {
+    "notices": "watching ",
+    "polling": "watching, by looking every few seconds, ",
+    "gone": "waiting for the folder ",
+}
+
+News = Literal["changed", "embedding", "ended"]
 
 
-@click.command("watch", epilog="\b\nExamples:\n  kb watch                     # until Ctrl-C\n")
+@click.command(
+    "watch",
+    epilog="""\b
+Examples:
+  kb watch                     # until Ctrl-C
+  kb watch --install           # from the next login on, by itself; and now
+  kb watch --uninstall
+""",
+)
+@click.option("--polling", is_flag=True, help="Look for changes every few seconds instead of waiting for notices.")
+@click.option("--install", "installs", is_flag=True, help="Run it from the login on (systemd or launchd), and now.")
+@click.option("--uninstall", "uninstalls", is_flag=True, help="Undo --install.")
 @pass_call
-def watch_command(call: Call) -> None:
-    """Run kb search, ask, fetch and open of other terminals in a process that has loaded kb already.
+def watch_command(call: Call, polling: bool, installs: bool, uninstalls: bool) -> None:
+    """Keep the index as your files are, and answer kb search, ask, fetch and open of other terminals at once.
 
-    Such calls print the same as without it, sooner. Models are loaded at the first call, and dropped after ten minutes
-    without one.
+    kb ingest runs in a process of its own whenever files have changed. On Linux, calls of kb search, ask, fetch and
+    open with the same configuration run in a process that has loaded kb and the models already: they print the same,
+    sooner. Models are dropped after ten minutes without a call.
     """
-    if sys.platform != "linux":
-        raise UsageError("kb watch runs on Linux only", "elsewhere each call of kb starts by itself")
-    config = config_path(str(call.config.file) if call.config.file else None)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with suppress(KeyboardInterrupt), only_watch(config) as listening:
-        echo_folded(plain_line(config), head="watching, for calls with the configuration ")
-        answer_calls(listening, config)
+    options, config = _global_options(call), call.config
+    if uninstalls:
+        service = watch_service(options, config.workspace_root, os.environ, is_usual=_is_usual(call))
+        uninstall(service)
+        _say(plain_line(str(service.file)), "removed ")
+        return
+    require("kb watch", lacking_packages(("watchfiles",), "watch"))
+    require_writable()
+    if installs:
+        service = watch_service(options, config.workspace_root, os.environ, is_usual=_is_usual(call))
+        install(service)
+        _say(plain_line(str(service.file)), "started, and at every login: ")
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with only_watch(config_path(str(call.config.file) if call.config.file else None)), _ended_by_ctrl_c():
+        _Keeper(call).keep(polling=polling)
+
+
+def _global_options(call: Call) -> list[str]:
+    """The options by which another process of kb has the same configuration."""
+    named = ["--config", str(call.config.file)] if call.config.file else []
+    return [*named, *(word for setting in call.settings for word in ("--set", setting))]
+
+
+def _is_usual(call: Call) -> bool:
+    return not call.settings and call.config.file in (None, default_path(os.environ))
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("stopped", err=True)
+
+
+class _Keeper:
+    """Runs `kb ingest` when files have changed; while it embeds, a change interrupts it, so that text comes first."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._news: SimpleQueue[News] = SimpleQueue()
+        self._running: subprocess.Popen[str] | None = None
+        self._is_embedding = False
+        self._failures: dict[str, dict[str, Any]] = {}
+
+    def keep(self, *, polling: bool) -> None:
+        """Runs until it is interrupted; an ingest that runs then ends after its current step."""
+        Thread(target=self._await_changes, args=(polling,), name="kb-changes", daemon=True).start()
+        has_changed, pause_s = False, 0
+        try:
+            while True:
+                if has_changed and self._running is None:
+                    has_changed = False
+                    self._start()
+                try:
+                    news = self._news.get(timeout=None if self._running else pause_s or _COMPARED_EVERY_S)
+                except Empty:
+                    has_changed = True
+                    continue
+                if news == "ended":
+                    assert self._running is not None
+                    failed = self._running.wait() not in (0, 130)
+                    pause_s = min(2 * pause_s or _PAUSE_S, _LONGEST_PAUSE_S) if failed else 0
+                    self._running = None
+                elif news == "changed":
+                    has_changed = True
+                if has_changed and self._running is not None and self._is_embedding:
+                    self._running.send_signal(signal.SIGINT)
+        finally:
+            if self._running is not None:
+                self._running.send_signal(signal.SIGINT)
+                self._running.wait()
+
+    def _await_changes(self, polling: bool) -> None:
+        config = self._call.config
+        root = config.workspace_root
+        for _ in changes(
+            root,
+            include=config.workspace.include,
+            exclude=config.workspace.exclude,
+            own=_own_folders(config),
+            polling=polling,
+            tell=lambda how: _say(plain_line(str(root)), _HOW[how]),
+        ):
+            self._news.put("changed")
+
+    def _start(self) -> None:
+        self._is_embedding = False
+        self._running = subprocess.Popen(
+            [sys.executable, "-P", "-m", "kb", *_global_options(self._call), "ingest", "--json"],
+            env=users_surroundings().environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,  # Ctrl-C is passed on once
+        )
+        Thread(target=self._follow, args=(self._running,), name="kb-ingest", daemon=True).start()
+
+    def _follow(self, process: subprocess.Popen[str]) -> None:
+        """Prints what an ingest did."""
+        assert process.stdout is not None
+        embedding = _Embedding()
+        for line in process.stdout:
+            told = json.loads(line)
+            if told.get("kind") == "embed_progress":
+                if not self._is_embedding:
+                    self._is_embedding = True
+                    self._news.put("embedding")
+                embedding.show(told["done"], told["total"])
+            elif told["schema_version"] == "ingest_report.v1":
+                self._show(told["items"])
+        self._news.put("ended")
+
+    def _show(self, items: list[dict[str, Any]]) -> None:
+        """Prints a line for each file that changed, of many the first; for one that fails again as before, none."""
+        before, self._failures = self._failures, {each["doc_path"]: each["error"] for each in items if each["error"]}
+        items = [each for each in items if not each["error"] or before.get(each["doc_path"]) != each["error"]]
+        for item in items[:SHOWN_ITEMS]:
+            path = plain_line(item["doc_path"])
+            if failed := item["error"]:
+                _say(f"{path}: {plain_line(failed['message'])}", "✗ ")
+            else:
+                origin = f"  (from {plain_line(item['moved_from'])})" if item.get("moved_from") else ""
+                _say(f"{path}{origin}", f"{MARKS[item['kind']]} ")
+        if len(items) > SHOWN_ITEMS:
+            _say(f"and {counted(len(items) - SHOWN_ITEMS, 'more file')}", "  ")
+
+
+def _own_folders(config: Config) -> tuple[Any, ...]:
+    return config.data_dir, config.cache_dir, config.log_dir
+
+
+def _say(text: str, head: str) -> None:
+    echo_folded(text, head=head)
+    sys.stdout.flush()
+
+
+class _Embedding:
+    """Says how many passages are found by their words only, and for how long."""
+
+    def __init__(self) -> None:
+        self._began = self._told = time.monotonic()
+
+    def show(self, done: int, total: int) -> None:
+        """Says it at the beginning and then every minute, where there are many."""
+        now = time.monotonic()
+        if total < _TOLD_FROM_PASSAGES or (done and now - self._told < _TOLD_EVERY_S):
+            return
+        self._told = now
+        left = f", some {duration((now - self._began) / done * (total - done))} left" if done else ""
+        _say(f"{done:,} of {total:,} embedded{left}; found by their words until then", "passages: ")

@@ -97,10 +97,10 @@ def _say_again(event: RunEvent) -> None:
         what = f"embedding {event.passages:,} passages again with {plain_line(event.model)}"
         searches = "searches use the old vectors" if event.by_old else "searches are by words"
         # Not click.echo: a progress display takes the place of sys.stderr.
-        print(f"{what}, some {_duration(event.seconds)}; {searches} until it is done", file=sys.stderr, flush=True)
+        print(f"{what}, some {duration(event.seconds)}; {searches} until it is done", file=sys.stderr, flush=True)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """An estimated time: `40 s`, `12 min`, `2.5 h`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
