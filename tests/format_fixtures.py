@@ -13,7 +13,6 @@ from kb.domain.text import WorkspacePath
 from kb.extract.registry import extractor_of
 
 FORMATS = Path(__file__).resolve().parents[1] / "fixtures/formats"
-POLICY = ChunkPolicy(80, 0, True, "md-heading-v1")
 
 _MARKS = re.compile(r"^\s*(?:#+ |- |\d\. |> |\|[-:|\s]+\|$|```\w*$)|[*|“”\"]")
 
@@ -39,11 +38,11 @@ def read(path: Path, name: str | None = None) -> Document:
     )
 
 
-def chunks_of(document: Document) -> tuple[Chunk, ...]:
-    """Its passages, small ones."""
+def chunks_of(document: Document, target_tokens: int = 80) -> tuple[Chunk, ...]:
+    """Its passages, small ones unless told otherwise."""
     media_type = media_type_of(document.workspace_path)
     assert media_type is not None
-    return cut_document(document, family_of(media_type), POLICY)
+    return cut_document(document, family_of(media_type), ChunkPolicy(target_tokens, 0, True, "md-heading-v1"))
 
 
 def recall(wanted: list[str], texts: list[str]) -> float:

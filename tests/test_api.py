@@ -36,7 +36,7 @@ def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
     left: dict[str, Any] = {"print": lambda *words: said.append(" ".join(map(str, words)))}
     for example in EXAMPLES:
         exec(compile(example, str(PAGE), "exec"), left)
-    assert [block.last_line for block in left["Subtitles"]().extract(CUES, "srt").blocks] == [4, 8, 12]
+    assert [block.last_line for block in left["Subtitles"]().extract(CUES, "sbv").blocks] == [4, 8, 12]
     assert said[0].startswith("1 projects/gateway/log.md#L")
     assert any(line.startswith("answered") for line in said)
     assert said[-1].startswith("query_syntax")

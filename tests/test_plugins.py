@@ -35,7 +35,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setattr(read, "analyse", analyse_by_word)
     made = Workspace(tmp_path / "workspace")
-    made.write("heron.srt", CUES)
+    made.write("heron.sbv", CUES)
     made.write("note.md", "# Heron\n\nA heron is a bird.\n")
     return made
 
@@ -51,9 +51,9 @@ def test_an_extractor_reads_its_files_and_they_are_cited_by_their_lines(
     configure(workspace, tmp_path, "plugins.extractors=subtitles")
     report = workspace.ingest()
     assert (report.counts.new, report.notes) == (2, [])
-    [hit, *_] = [hit for hit in workspace.search("lighthouse") if hit.doc_path.endswith(".srt")]
-    assert hit.citation.to_uri() == "heron.srt#L2-L11"
-    assert workspace.query("SELECT media_type FROM assets ORDER BY media_type") == [("markdown",), ("subtitles/srt",)]
+    [hit, *_] = [hit for hit in workspace.search("lighthouse") if hit.doc_path.endswith(".sbv")]
+    assert hit.citation.to_uri() == "heron.sbv#L2-L11"
+    assert workspace.query("SELECT media_type FROM assets ORDER BY media_type") == [("markdown",), ("subtitles/sbv",)]
     assert workspace.ingest().counts.unchanged == 2
 
 
@@ -81,7 +81,7 @@ def test_what_an_extractor_read_stays_where_its_package_is_gone_and_goes_where_i
     info = packages / "kb_example-0.1.0.dist-info"
     info.rename(packages / "aside")
     report = workspace.ingest()
-    assert workspace.paths() == ["heron.srt", "note.md"]
+    assert workspace.paths() == ["heron.sbv", "note.md"]
     assert report.counts.removed == 0
     [note] = report.notes
     assert note.startswith("no extractor called subtitles is installed")
@@ -103,7 +103,7 @@ BROKEN = """\
     import os
 
     class Raises:
-        extensions = ("srt",)
+        extensions = ("sbv",)
         kinds = ("markdown",)
         def extract(self, text, extension):
             raise ZeroDivisionError("nothing to divide by")
@@ -257,7 +257,7 @@ def test_the_example_is_installed_by_pip_and_used(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run(cpu_limited([*pip, "--target", str(target), str(EXAMPLE)]), check=True)
     made = make_vault(tmp_path / "vault")
-    (made.root / "heron.vtt").write_text(f"WEBVTT - Herons\n\n{CUES}".replace(",", "."), encoding="utf-8")
+    (made.root / "heron.sbv").write_text(f"\n\n{CUES}", encoding="utf-8")
     path = os.pathsep.join([str(target), *(each for each in sys.path if each)])
     env = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": path}
     settings = {
@@ -279,6 +279,6 @@ def test_the_example_is_installed_by_pip_and_used(tmp_path: Path) -> None:
 
     kb("ingest")
     found = kb("search", "when was the lighthouse built", "--json")
-    assert '"heron.vtt#L12-L13"' in found
+    assert '"heron.sbv#L12-L13"' in found
     assert "plugin:near_words:0.1.0" in found
     assert "letters of kb-example 0.1.0" in kb("doctor")

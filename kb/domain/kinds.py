@@ -15,7 +15,7 @@ from kb.records import NamedTuple
 MediaType = NewType("MediaType", str)
 """What `assets.media_type` holds: a family alone (`markdown`, `pdf`), or with a format (`text/org`, `code/rust`)."""
 
-MediaFamily = Literal["markdown", "text", "html", "pdf", "document", "image", "audio", "code"]
+MediaFamily = Literal["markdown", "text", "notebook", "html", "pdf", "document", "image", "audio", "captions", "code"]
 """The part of a media type before its slash: one extractor and one `--media` for each."""
 
 PLUGIN_EXTRACTOR, PLUGIN_VERSION = "plugin", "plugin-v1"
@@ -105,7 +105,7 @@ def _is_so(name: str, start: str, end: str) -> bool:
 
 
 def plugin_kind(name: str, extensions: tuple[str, ...]) -> Kind:
-    """The kind of text files that the extractor called `name` reads: `subtitles/srt`."""
+    """The kind of text files that the extractor called `name` reads: `subtitles/sbv`."""
     types = tuple(FileType(MediaType(f"{name}/{extension}"), (extension,)) for extension in extensions)
     family = cast(MediaFamily, name)
     return Kind(family, types, extractor=PLUGIN_EXTRACTOR, chunker="headings", citation="line")
@@ -135,8 +135,19 @@ KINDS = Kinds(
             _files("text/org", "org"),
             _files("text/rst", "rst"),
             _files("text/asciidoc", "adoc"),
+            _files("text/bibtex", "bib"),
+            _files("text/ris", "ris"),
+            _files("text/icalendar", "ics"),
+            _files("text/vcard", "vcf"),
         ),
         extractor="text",
+        chunker="headings",
+        citation="line",
+    ),
+    Kind(
+        "notebook",
+        (_files("notebook", "ipynb"),),
+        extractor="notebook",
         chunker="headings",
         citation="line",
     ),
@@ -192,6 +203,13 @@ KINDS = Kinds(
         extra="audio",
     ),
     Kind(
+        "captions",
+        (_files("captions/srt", "srt"), _files("captions/vtt", "vtt")),
+        extractor="captions",
+        chunker="places",
+        citation="time",
+    ),
+    Kind(
         "code",
         (
             _source("rust", "rs"),
@@ -206,7 +224,7 @@ KINDS = Kinds(
             _source("cpp", "cc cpp cxx hpp hh hxx"),
             _source("sql", "sql"),
             _source("shell", "sh bash zsh"),
-            _source("yaml", "yaml yml"),
+            _source("yaml", "yaml yml base"),
             _source("toml", "toml"),
             _source("dockerfile", "dockerfile", "Dockerfile Containerfile"),
             _source("json", "", "package.json tsconfig.json"),

@@ -44,7 +44,7 @@ class TextExtractor(Protocol):
 
     @property
     def extensions(self) -> Sequence[str]:
-        """How the names of such files end, in lower case and without the dot: `srt`."""
+        """How the names of such files end, in lower case and without the dot: `sbv`."""
 
     def extract(self, text: str, extension: str) -> ExtractedText:
         """The blocks of a file with that extension, its text decoded, with `\\n` between the lines."""

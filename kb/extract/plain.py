@@ -1,4 +1,4 @@
-"""Notes without markup, or in other markup than Markdown: `.txt`, Org, reStructuredText and AsciiDoc → Document.
+"""Notes without markup, or in other markup than Markdown: `.txt`, Org, reStructuredText, AsciiDoc, entries → Document.
 
     decode → runs of lines by the rules of the format → blocks → title, tags, language → Document
 
@@ -19,6 +19,7 @@ from kb.domain.spans import LineSpan
 from kb.domain.text import WorkspacePath
 from kb.extract.decode import decode
 from kb.extract.document_builder import DocumentBuilder, paragraphs, written_lines
+from kb.extract.entries import entries_text
 from kb.extract.registry import EXTRACTORS
 from kb.language.detect import detect_language
 
@@ -67,13 +68,15 @@ _Found: TypeAlias = tuple[Sequence[_Part], int] | None
 def extract_text(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
     """The document in the bytes of one text file."""
     decoded = decode(data)
-    lines = decoded.text.split("\n")
+    media_format = (media_type_of(workspace_path) or "").partition("/")[2]
+    source = decoded.text if (laid := entries_text(data, media_format)) is None else laid
+    lines = source.split("\n")
     builder = DocumentBuilder(workspace_path, asset_id, PARSER_VERSION)
     builder.warnings.extend(decoded.warnings)
     tags: list[str] = []
     prose: list[str] = []  # headings and paragraphs
     title = None
-    read = _READERS.get((media_type_of(workspace_path) or "").partition("/")[2], _plain)
+    read = _READERS.get(media_format, _plain if laid is None else _entries)
     for part in read(lines):
         tags += part.tags
         if part.level == 1:
@@ -93,7 +96,24 @@ def extract_text(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
     if not builder.blocks:
         builder.warn("empty_file", "no text")
     metadata = Metadata(tags=tuple(dict.fromkeys(tags)), source_type="note")
-    return builder.document(decoded.text, metadata, title=title, lang=detect_language("\n".join(prose)))
+    return builder.document(source, metadata, title=title, lang=detect_language("\n".join(prose)))
+
+
+def text_of(data: bytes, path: str) -> str:
+    """The text of a file, as its document holds it: of entries without their markup."""
+    laid = entries_text(data, (media_type_of(path) or "").partition("/")[2])
+    return decode(data).text if laid is None else laid
+
+
+def _entries(lines: Sequence[str]) -> Iterator[_Part]:
+    """Entries, each headed by its title; the file itself has none."""
+
+    def special(at: int) -> _Found:
+        if not lines[at].startswith("# "):
+            return None
+        return (_Part(at, at + 1, lines[at].removeprefix("# "), 2),), at + 1
+
+    return _by_lines(lines, special)
 
 
 def _plain(lines: Sequence[str], first: int = 0, end: int | None = None) -> Iterator[_Part]:

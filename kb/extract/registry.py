@@ -93,9 +93,11 @@ def _in_parts(module: str) -> Extractor:
     return Extractor("parts-v1", "kb.extract.parts", "assemble_parts", (Step("parts", module, is_required=True),))
 
 
+# Of steps of one name, the last one is what `kb doctor` checks: speech, not subtitles.
 EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v6", "kb.extract.markdown.document", "extract_markdown"),
-    "text": Extractor("text-v1", "kb.extract.plain", "extract_text"),
+    "text": Extractor("text-v1", "kb.extract.plain", "extract_text", text_function="text_of"),
+    "notebook": Extractor("notebook-v1", "kb.extract.notebook", "extract_notebook", text_function="notebook_text"),
     "html": Extractor("html-v1", "kb.extract.page", "extract_page", text_function="page_text"),
     "pdf": Extractor(
         "pdf-v2",
@@ -109,6 +111,12 @@ EXTRACTORS: dict[str, Extractor] = {
         "kb.extract.image",
         "assemble_image",
         (Step("ocr", "kb.extract.image"), Step("caption", "kb.llm.caption")),
+    ),
+    "captions": Extractor(
+        "audio-v1",
+        "kb.extract.speech",
+        "assemble_audio",
+        (Step("transcript", "kb.extract.captions", is_required=True),),
     ),
     "audio": Extractor(
         "audio-v1",
