@@ -23,6 +23,7 @@ TABLE = "| port | use |\n| --- | --- |\n| 80 | web |\n| 443 | web, secure |\n| 5
 CODE = (
     "Change the port as follows:\n\n```bash\nsed -i s/1/2/ a.conf\n\nsystemctl restart db\n```\n\nThen log in again.\n"
 )
+LABEL = "Bring\n- a rope\n- a lamp\n\nDogs stay at home, the hut has no room for them and the owner is afraid.\n"
 PROSE = "The tank holds ninety litres of clean water. " * 4 + "It is red. The pump was bought in 2019 from Heron. "
 
 
@@ -48,6 +49,8 @@ def chosen(question: str, text: str, *best: str) -> Excerpt:
         ("is there a stove?", LIST, "a stove", "a stove"),
         ("is there a tent?", LIST, "a tent", "a tent\n  - pegs"),
         ("is there anything?", LIST, "Take along", "Take along:\n\n- a tent\n  - pegs\n- a stove\n- a map"),
+        ("is there anything?", LABEL, "Bring", "Bring\n- a rope\n- a lamp"),
+        ("짐을 차례대로 알려줘", LABEL, "a lamp", "- a rope\n- a lamp"),
         ("which ports are open?", TABLE, "443", TABLE.rstrip()),
         ("is 443 open?", TABLE, "443", "443 | web, secure |"),
         ("is it restarted?", CODE, "systemctl", "sed -i s/1/2/ a.conf\n\nsystemctl restart db"),
@@ -57,6 +60,20 @@ def chosen(question: str, text: str, *best: str) -> Excerpt:
 )
 def test_a_piece_is_the_whole_of_which_a_sentence_is_a_part(question: str, text: str, best: str, piece: str) -> None:
     assert chosen(question, text, best).pieces[0].text in (piece, f"| {piece}")
+
+
+@pytest.mark.parametrize(
+    ("question", "best", "piece"),
+    [
+        ("is there a map?", ("a map", "a stove"), "- a tent\n  - pegs\n- a stove\n- a map"),
+        ("is there a map?", ("a map", "The bus"), "a map"),
+        ("list what to take", ("The bus", "a stove"), "- a tent\n  - pegs\n- a stove\n- a map"),
+    ],
+)
+def test_a_list_is_one_piece_where_two_items_answer_or_where_it_is_asked_for(
+    question: str, best: tuple[str, ...], piece: str
+) -> None:
+    assert chosen(question, LIST, *best).pieces[0].text == piece
 
 
 def test_two_pieces_are_marked_where_the_second_is_nearly_as_good() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import fsum
@@ -15,8 +16,11 @@ from kb.domain.search import Passage, TermWeight
 
 # In one language the other place has this share of the question's terms that the first has, by rarity. A judge's logit
 # that it answers is at most so much lower, and at least so high.
-_SHARED_TERMS = 0.5
-_NEARLY_AS_LIKELY, _LEAST_LOGIT = 2.0, -0.5
+_SHARED_TERMS = 0.4
+_NEARLY_AS_LIKELY, _LEAST_LOGIT = 3.0, -0.75
+
+_TARGET = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)?\)|https?://\S+")
+"""What a link points to, which may have digits that say nothing."""
 
 _DATES = frozenset({"calendar-year", "month-of-year", "day-of-month", "season"})
 
@@ -49,9 +53,11 @@ def differing(
 
 
 def _differ(values: Mapping[str, set[str]], others: Mapping[str, set[str]]) -> bool:
-    """Whether a unit has only other values, or a further one beside the same: moved from the 22nd to the 29th."""
+    """Whether a unit has only other values, or one more beside the same: moved from the 22nd to the 29th."""
     return any(
-        others[unit].isdisjoint(values[unit]) or others[unit] > values[unit] for unit in values.keys() & others.keys()
+        others[unit].isdisjoint(values[unit])
+        or (others[unit] > values[unit] and len(others[unit]) == len(values[unit]) + 1)
+        for unit in values.keys() & others.keys()
     )
 
 
@@ -64,7 +70,7 @@ def _values(question: str, excerpt: Excerpt) -> Mapping[str, set[str]]:
     named = {each.value for each in quantities(question)}
     asks_when = "time" in expectation(words_of(question).words).kinds
     found = defaultdict(set)
-    for each in quantities(excerpt.best.text):
+    for each in quantities(_TARGET.sub(" ", excerpt.best.text)):
         if each.value not in named and (asks_when or each.unit not in _DATES):
             found[each.unit].add(each.value)
     return found

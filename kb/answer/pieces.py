@@ -1,8 +1,9 @@
 """Chooses what an answer shows of a passage: up to two pieces that answer, marked, and short surroundings.
 
 A piece is a sentence, a list item with the items below it, a table row or a code block; where the question asks for a
-list or for steps, the whole list or table. A sentence that ends in a colon takes along the list or code it announces, a
-very short one its better neighbour. Measured on questions with known answers: `python -m benchmarks answers`.
+list or for steps, or two items of one list answer best, the whole list or table. A sentence that ends in a colon, or a
+label, takes along the list or code it announces, a very short one its better neighbour. Measured on questions with
+known answers: `python -m benchmarks answers`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _COMPARED_GAP, _LOGIT_WEIGHT = 0.05, 0.02
 
 # A second piece scores at most this much less than the first.
 _SECOND_GAP = 0.1
+# Where all of a list is asked for, its items and what announces them gain so much.
+_LISTED = 0.1
 # A sentence of fewer characters is marked with a neighbour of its paragraph, both in at most so many.
 _SHORT_CHARS, _GROWN_CHARS = 60, 300
 # Surroundings: later sentences are preferred by this much.
@@ -47,6 +50,9 @@ _GOES_ON = 0.1
 _BRIEF_LINES = 2
 # The most characters of a list or table that is marked whole, and of an item with all below it; lines of a code block.
 _LIST_CHARS, _ITEM_CHARS, _CODE_LINES = 900, 400, 12
+# A label above a list has at most so many characters, and no end of a sentence.
+_LABEL_CHARS = 60
+_SENTENCE_ENDS = (".", "!", "?", "。")
 
 
 class Excerpt(NamedTuple):
@@ -150,14 +156,19 @@ def _joined(by_words: Sequence[tuple[Sentence, float]], logits: Sequence[float])
 def choose_pieces(question: str, passage: Passage, scored: Sequence[tuple[Sentence, float]]) -> Excerpt:
     """The pieces of a passage that answer best, by the scores of its sentences in order, and their surroundings."""
     wants_all = pattern("expectations", "asks all").search(question) is not None
+    text, lines = passage.text, tuple(text_lines(passage.text))
+    if wants_all:
+        scored = [(each, score + _LISTED * _is_listed(text, lines, each)) for each, score in scored]
     order = sorted(range(len(scored)), key=lambda at: (-scored[at][1], at))
     best, score = scored[order[0]]
-    pieces = [_piece(passage.text, scored, order[0], wants_all)]
+    pieces = [_piece(text, lines, scored, order[0], wants_all)]
     for at in order[1:]:
         if score - scored[at][1] > _SECOND_GAP:
             break
         if not _lies_in(scored[at][0], pieces):
-            pieces.append(_piece(passage.text, scored, at, wants_all))
+            pieces.append(_piece(text, lines, scored, at, wants_all))
+            if (whole := _list_around(text, lines, best, scored[at][0])) is not None:
+                pieces = [whole]
             break
     if len(_merged(pieces)) < len(pieces):
         pieces = _merged(pieces)
@@ -212,11 +223,12 @@ def _surroundings(scored: Sequence[tuple[Sentence, float]], pieces: Sequence[Ran
 # --- one piece --------------------------------------------------------------------------------------------------------
 
 
-def _piece(text: str, scored: Sequence[tuple[Sentence, float]], best: int, wants_all: bool) -> Range:
+def _piece(
+    text: str, lines: Sequence[Line], scored: Sequence[tuple[Sentence, float]], best: int, wants_all: bool
+) -> Range:
     """The whole of which a sentence is a part: an item, a list, a table, a code block; else the sentence."""
     sentence = scored[best][0]
-    lines = tuple(text_lines(text))
-    first, last = (next(n for n, line in enumerate(lines) if line.end >= at) for at in (sentence.start, sentence.end))
+    first, last = _line_at(lines, sentence.start), _line_at(lines, sentence.end)
     alone = sentence.start, sentence.end
     if is_code(text, sentence.start):
         return _code_block(text, lines, first, last, alone)
@@ -227,9 +239,41 @@ def _piece(text: str, scored: Sequence[tuple[Sentence, float]], best: int, wants
         below = _items_below(text, lines, head)
         item = min(sentence.start, lines[head].content), max(sentence.end, lines[below].end)
         return _bounded(_list(text, lines, head), _item(item, alone)) if wants_all else _item(item, alone)
-    if sentence.text.rstrip("*_ ").endswith((":", "：")):
+    if _announces(text, lines, last, sentence):
         return _announced(text, lines, last, alone)
     return _grown(text, scored, best)
+
+
+def _line_at(lines: Sequence[Line], at: int) -> int:
+    return next(number for number, line in enumerate(lines) if line.end >= at)
+
+
+def _is_listed(text: str, lines: Sequence[Line], sentence: Sentence) -> bool:
+    """Whether a sentence is in a list, or announces one."""
+    if is_code(text, sentence.start):
+        return False
+    return _item_head(lines, _line_at(lines, sentence.start)) is not None or _announces(
+        text, lines, _line_at(lines, sentence.end), sentence
+    )
+
+
+def _list_around(text: str, lines: Sequence[Line], *sentences: Sentence) -> Range | None:
+    """The list whose items hold all these sentences; None where there is none, or it is long."""
+    heads = [_item_head(lines, _line_at(lines, each.start)) for each in sentences if not is_code(text, each.start)]
+    lists = {None if head is None else _list(text, lines, head) for head in heads}
+    whole = lists.pop() if len(heads) == len(sentences) and len(lists) == 1 else None
+    return whole if whole is not None and whole[1] - whole[0] <= _LIST_CHARS else None
+
+
+def _announces(text: str, lines: Sequence[Line], last: int, sentence: Sentence) -> bool:
+    """Whether a sentence ends in a colon, or is a label: a short line above a list, without the end of a sentence."""
+    said = sentence.text.rstrip("*_ ")
+    if said.endswith((":", "：")):
+        return True
+    is_line = not text[lines[last].start : sentence.start].strip() and (not last or lines[last - 1].kind != "text")
+    below = next((line for line in lines[last + 1 : last + 3] if line.kind != "blank"), None)
+    is_label = is_line and len(said) <= _LABEL_CHARS and not said.endswith(_SENTENCE_ENDS)
+    return is_label and lines[last].kind == "text" and below is not None and below.kind == "item"
 
 
 def _bounded(whole: Range, otherwise: Range) -> Range:

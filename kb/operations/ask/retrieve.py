@@ -7,6 +7,7 @@ Notes that answer ─▶ notes; else code that answers; else notes that may; els
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 
 from kb.answer.differing import differing
@@ -28,6 +29,8 @@ from kb.operations.opening.base import Base
 from kb.operations.search.search import search, vector_source
 from kb.store import queries
 from kb.store.connection import Connection
+
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 
 JUDGED_HITS = 10
 """How many of the first hits are judged where the candidates are not known, however many were requested."""
@@ -152,7 +155,7 @@ def _doubt(question: str, judged: Judgement, language: str) -> str | None:
 def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: str) -> str | None:
     """The doubt that the best passage is of other days than the question's, as far as known.
 
-    A date in digits may be one that a text mentions: it counts only where documents have that date.
+    A date in digits may be one that a text mentions: without its year it counts only where documents have that date.
     """
     days = result.days
     if days is None or not excerpts or not result.candidates:
@@ -160,7 +163,9 @@ def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: 
     best = excerpts[0].passage
     if any(each.is_favoured for each in result.candidates if each.chunk_id == best.chunk_id):
         return None
-    is_only_mentioned = any(char.isdigit() for char in days.phrase) and not days.documents
+    around = " ".join((best.title, *best.heading_path, best.doc_path, best.text))
+    lacks_year = any(year not in around for year in _YEAR.findall(days.phrase))
+    is_only_mentioned = any(char.isdigit() for char in days.phrase) and not days.documents and not lacks_year
     in_words = occurs(days.phrase, best.text, "words")
     return None if is_only_mentioned or in_words else say(language, "of_other_days", days.phrase)
 
