@@ -30,6 +30,9 @@ MAX_COLOURED_CHARS = 400_000
 MAX_CHARS = 1_500_000
 
 _CALLOUT = re.compile(r"\[!([A-Za-z-]+)\][+-]?[ \t]*")
+_SWALLOWS = re.compile(
+    r"<(script|style|noscript|template|iframe|object|svg|math|title|textarea|xmp|plaintext|select|noembed)\b", re.I
+)
 _TASK = re.compile(r"\[([ xX])\][ \t]+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BLOCK_ID = re.compile(r"(?:^|\s+)\^[A-Za-z0-9-]+\s*$")
@@ -39,7 +42,17 @@ _ELEMENTS = frozenset(
     "h4 h5 h6 hr i ins kbd li mark ol p pre q rp rt ruby s samp small span strong sub summary sup table tbody td tfoot "
     "th thead time tr u ul var wbr".split()
 )
-_OWN_ATTRIBUTES = {"data-from", "data-to", "data-note", "data-image", "data-outside", "data-callout", "data-tag"}
+_OWN_ATTRIBUTES = {
+    "data-from",
+    "data-to",
+    "data-note",
+    "data-image",
+    "data-outside",
+    "data-callout",
+    "data-title",
+    "data-task",
+    "data-tag",
+}
 _ATTRIBUTES = {
     "a": {"href", "title"},
     "td": {"colspan", "rowspan", "align"},
@@ -67,6 +80,17 @@ def note_html(source_text: str) -> str | None:
     except (RecursionError, ValueError, IndexError):
         return None
     _number_lines(tokens, front + 1, lines)
+    return _cleaned(str(_NoteRenderer().render(tokens, parser.options, environment)))
+
+
+def answer_html(text: str) -> str | None:
+    """The text of an answer as HTML, as a note is; None where its markup cannot be parsed."""
+    parser = note_parser()
+    environment: MutableMapping[str, Any] = {}
+    try:
+        tokens = parser.parse(text, environment)
+    except (RecursionError, ValueError, IndexError):
+        return None
     return _cleaned(str(_NoteRenderer().render(tokens, parser.options, environment)))
 
 
@@ -182,6 +206,7 @@ class _NoteRenderer(RendererHTML):
         if first is not None and (mark := _CALLOUT.match(first.content)):
             first.content = first.content[mark.end() :] or mark[1].capitalize()
             token.attrSet("data-callout", mark[1].lower())
+            _part_title(tokens[index + 2].children or [])
         return f"<blockquote{self.renderAttrs(token)}>\n"
 
     def list_item_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
@@ -189,7 +214,19 @@ class _NoteRenderer(RendererHTML):
         first = _first_text(tokens, index)
         if first is not None and (mark := _TASK.match(first.content)):
             first.content = ("☐ " if mark[1] == " " else "☑ ") + first.content[mark.end() :]
+            tokens[index].attrSet("data-task", "")
         return f"<li{self.renderAttrs(tokens[index])}>"
+
+    def html_block(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
+        """The note's own HTML; as text where it opens an element that would swallow what follows."""
+        content = tokens[index].content
+        opened = {found.lower() for found in _SWALLOWS.findall(content)}
+        swallows = any(f"</{element}" not in content.lower() for element in opened)
+        return html.escape(content) if swallows else content
+
+    def html_inline(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        """The same within a paragraph."""
+        return self.html_block(tokens, idx, options, env)
 
     def footnote_reference_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
         """A footnote where it is written, its label before it."""
@@ -205,6 +242,18 @@ class _NoteRenderer(RendererHTML):
         content = tokens[index].content
         is_last = index == len(tokens) - 1
         return html.escape(_BLOCK_ID.sub("", content) if is_last and content.strip() else content)
+
+
+def _part_title(children: list[Token]) -> None:
+    """Puts the first line of a callout into an element."""
+    end = next((at for at, each in enumerate(children) if each.type in ("softbreak", "hardbreak")), len(children))
+    rest = children[end + 1 :]
+    children[:] = [
+        Token("html_inline", "", 0, content='<b data-title="">'),
+        *children[:end],
+        Token("html_inline", "", 0, content="</b>"),
+        *rest,
+    ]
 
 
 def _first_text(tokens: Sequence[Token], index: int) -> Token | None:

@@ -49,7 +49,7 @@ class Judgements:
 
     def keep(self) -> None:
         """Adds the question to the golden set, if one of its hits is good."""
-        judged, self._judged = list(self._judged.values()), {}
+        judged, self._judged = [(hit.citation, grade) for hit, grade in self._judged.values()], {}
         if not any(grade for _, grade in judged):
             return
         suite = suite_file(self._session.config, None)

@@ -15,27 +15,33 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from kb import __version__
+from kb.domain.answers import Answer
+from kb.domain.citations import Citation, parse_citation
 from kb.domain.filters import OPTIONS, SearchFilters
 from kb.domain.results.answers import AnswerCheck
 from kb.domain.results.evaluation import ExplainedComparison
 from kb.domain.results.inspection import FolderPage
-from kb.domain.results.viewing import Facets, NearDocuments, ShownDocument, WebStart
+from kb.domain.results.viewing import Facets, NearDocuments, ShownAnswer, ShownDocument, WebStart
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchDefaults, SearchQuery, SearchResponse
-from kb.errors import KbError, UsageError
+from kb.errors import KbError, StoreReadOnly, UsageError
 from kb.eval.report import verdict_reason
+from kb.extract.html import answer_html
+from kb.operations.answers.open_citation import open_in_window
 from kb.operations.answers.records import find_answer, list_answers
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
-from kb.operations.evaluate.golden_sets import suite_file
+from kb.operations.evaluate.golden_sets import append_question, judged_question, suite_file
 from kb.operations.evaluate.runs import compare_runs, impact_now, list_runs
 from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, outline
-from kb.operations.inspect.listing import count_facets, near_documents, vault_map
+from kb.operations.inspect.listing import count_facets, count_found, near_documents, vault_map
 from kb.operations.inspect.pictures import PdfPages
 from kb.operations.inspect.view import kept_file, line_html, note_named, rendered, view_document
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
+from kb.private import users_surroundings
+from kb.store import queries
 from kb.wire.arguments import search_query
 from kb.wire.derive import to_wire
 from kb.wire.schemas import read_bulk_query
@@ -71,6 +77,8 @@ _APART = {"content-security-policy": "sandbox; default-src 'none'", "content-dis
 # More documents than this are not useful in a list.
 _DOCUMENTS_LISTED = 5_000
 
+_BODY_BYTES = 100_000
+
 # Entries of a folder that are shown at once; the rest on demand.
 _FOLDER_PAGE = 500
 # Earlier answers in the list; more than anybody looks through.
@@ -86,11 +94,12 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
     def start(request: Request) -> WebStart:
         with session.reading_views() as base:
             stats = corpus_stats(base.db)
-        if "pdf" in json.loads(stats.documents_by_media_json):
+            slots = {each.slot: each.embedded for each in queries.count_slot_chunks(base.db)}
+        if "pdf" in json.loads(stats.documents_by_media_json or "{}"):
             pages.warm()
         how, root = session.defaults, str(session.config.workspace_root)
         counts = (stats.documents, stats.chunks, stats.last_ingest_at)
-        return WebStart(__version__, csrf, root, how.mode, how.k, *counts, may_write)
+        return WebStart(__version__, csrf, root, how.mode, how.k, *counts, may_write, slots.get("primary", 0))
 
     def document(request: Request) -> ShownDocument:
         view = view_document(session, _required(request, "at"), request.query_params.get("passage"))
@@ -117,6 +126,7 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
         "/api/start": start,
         "/api/search": lambda request: SearchResponse(search(session, _question(request, session.defaults))),
         "/api/facets": lambda request: Facets.of(count_facets(session, _filters(request, session.defaults))),
+        "/api/found": lambda request: count_found(session, _question(request, session.defaults)),
         "/api/document": document,
         "/api/documents": lambda request: list_documents(
             session, _filters(request, session.defaults), _DOCUMENTS_LISTED
@@ -130,7 +140,7 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
         "/api/page": lambda request: pages.words(session, _required(request), _number(request, "page")),
         "/api/outline": lambda request: outline(session, _required(request)),
         "/api/answers": lambda request: list_answers(session, _ANSWERS_LISTED),
-        "/api/answer": lambda request: find_answer(session, request.query_params.get("id")),
+        "/api/answer": lambda request: _shown(find_answer(session, request.query_params.get("id"))),
         "/api/verify": checks,
         "/api/impact": lambda request: impact_now(session, suite_file(session.config, None)),
         "/api/runs": lambda request: [run.with_kept_groups() for run in list_runs(session)],
@@ -155,12 +165,30 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
         asked = _ask_request(session, await _body(request), keep=may_write)
         return StreamingResponse(_Answering(session, asked).lines(), media_type="application/x-ndjson")
 
+    async def judging(request: Request) -> Response:
+        if not may_write:
+            raise StoreReadOnly("the page may not write", "kb web --allow-write lets it")
+        query, judged = _judgements(await _body(request))
+        suite = suite_file(session.config, None)
+        question = judged_question(suite, query, judged, None)
+        append_question(suite, question)
+        return JSONResponse({"id": question.id, "suite": suite.name})
+
+    async def opening(request: Request) -> Response:
+        body = await _body(request)
+        at = body.get("at") if isinstance(body, dict) else None
+        if not isinstance(at, str) or not at:
+            raise UsageError("at is missing", "it holds a document's path or a citation")
+        return JSONResponse({"program": open_in_window(session, at, users_surroundings().environment)})
+
     return [
         *(Route(address, _as_json(found)) for address, found in wire_objects.items()),
         Route("/thumbnail", thumbnail),
         Route("/page", page),
         Route("/file", file),
         Route("/api/ask", asking, methods=["POST"]),
+        Route("/api/judge", judging, methods=["POST"]),
+        Route("/api/open", opening, methods=["POST"]),
     ]
 
 
@@ -175,10 +203,31 @@ def _as_json(find: Callable[[Request], object]) -> Callable[[Request], Response]
 
 
 async def _body(request: Request) -> object:
+    """The JSON of a body. Raises: UsageError, also for a long one, which is not read to its end."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > _BODY_BYTES:
+            raise UsageError(f"a body of more than {_BODY_BYTES} bytes", "a question has at most 1,500 characters")
     try:
-        return await request.json()
+        return json.loads(body)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"not JSON: {error}", "a question is a line of kb search --bulk") from error
+
+
+def _shown(answer: Answer) -> ShownAnswer:
+    """An answer with its text as HTML; a refusal has kb's words alone."""
+    return ShownAnswer(answer, None if answer.refusal_reason is not None else answer_html(answer.text))
+
+
+def _judgements(body: object) -> tuple[str, list[tuple[Citation, int]]]:
+    """The question and the judged places of a body. Raises: UsageError, InvalidCitation."""
+    query, places = (body.get("query"), body.get("places")) if isinstance(body, dict) else (None, None)
+    if not isinstance(query, str) or not query.strip() or not isinstance(places, dict) or not places:
+        raise UsageError("no judgements", "query holds the words, places a grade from 0 to 3 for each citation")
+    if not all(type(grade) is int and 0 <= grade <= 3 for grade in places.values()):
+        raise UsageError("no grades", "a grade is a number from 0 to 3")
+    return query, [(parse_citation(str(at)), grade) for at, grade in places.items()]
 
 
 def _ask_request(session: Base, body: object, *, keep: bool) -> AskRequest:
@@ -202,7 +251,7 @@ class _Answering:
         self._thread = Thread(target=self._answer, args=(session, asked), daemon=True)
 
     def lines(self) -> Iterator[str]:
-        """Lines of `answer_event.v1` while it runs, then `answer.v1`, or `error.v1` if it fails."""
+        """Lines of `answer_event.v1` while it runs, then `answer_view.v1`, or `error.v1` if it fails."""
         self._thread.start()
         try:
             while (told := self._told.get()) is not None:
@@ -212,7 +261,7 @@ class _Answering:
 
     def _answer(self, session: Base, asked: AskRequest) -> None:
         try:
-            self._told.put(to_wire(ask(session, asked, self._handle)))
+            self._told.put(to_wire(_shown(ask(session, asked, self._handle))))
         except KbError as error:
             self._told.put(to_wire(error))
         finally:

@@ -13,6 +13,7 @@ from kb.cli.output.evaluation import show_calibration, show_comparison, show_imp
 from kb.cli.output.printing import echo_result, echo_rows, print_json
 from kb.cli.output.progress import interruptible, show_progress
 from kb.config import load
+from kb.domain.citations import Citation
 from kb.domain.results.evaluation import ExplainedComparison
 from kb.domain.search import MODES, Passage, SearchMode
 from kb.domain.text import plain, plain_line
@@ -125,14 +126,14 @@ def judge_command(
     return 0
 
 
-def _judge_hits(hits: Sequence[Passage]) -> list[tuple[Passage, int]]:
-    """Asks for a grade of each hit; returns the judged hits with their grades.
+def _judge_hits(hits: Sequence[Passage]) -> list[tuple[Citation, int]]:
+    """Asks for a grade of each hit; returns the places of the judged hits with their grades.
 
     Raises: click.Abort for q, and where the input ends before anything is judged.
     """
     click.echo(_KEYS, err=True)
     next_key = keys_typed()
-    judged: list[tuple[Passage, int]] = []
+    judged: list[tuple[Citation, int]] = []
     for hit in hits:
         click.echo(f"\n{hit.rank}. {plain_line(hit.citation.to_uri())}", err=True)
         click.echo(f"   {plain(hit.snippet)}", err=True)
@@ -141,7 +142,7 @@ def _judge_hits(hits: Sequence[Passage]) -> list[tuple[Passage, int]]:
             raise click.Abort
         if key in ("s", ""):
             break
-        judged.append((hit, _GRADES[key]))
+        judged.append((hit.citation, _GRADES[key]))
     return judged
 
 

@@ -1,12 +1,14 @@
-"""Results shown to a person: a document as indexed, its file, and the document counts of filters."""
+"""Results shown to a person: a document as indexed, its file, an answer, and the document counts of filters."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Annotated, NamedTuple
+from pathlib import Path
+from typing import Annotated, NamedTuple, NotRequired
 
+from kb.domain.answers import Answer
 from kb.domain.citations import Citation
 from kb.domain.derived import TranscriptSegment
 from kb.domain.embeddings import SlotCoverage
@@ -32,6 +34,11 @@ class DocumentView(NamedTuple):
     speech: tuple[TranscriptSegment, ...] = ()
     pages: tuple[PageSize, ...] = ()
 
+    @property
+    def is_gone(self) -> bool | None:
+        """True where the file is not there any more."""
+        return None if self.is_current or Path(self.document.source_path).exists() else True
+
 
 @on_wire(title="PageSizeV1")
 class PageSize(NamedTuple):
@@ -45,7 +52,7 @@ class PageSize(NamedTuple):
     "doc_view.v1",
     title="DocViewV1",
     fields="""document=view.document citation=view.citation html lines place_text=view.place_text
-        speech=view.speech pages=view.pages? is_current=view.is_current""",
+        speech=view.speech pages=view.pages? is_current=view.is_current is_gone=view.is_gone?""",
 )
 class ShownDocument(NamedTuple):
     """A document with its text as HTML in which nothing runs, and the place in it that was asked for.
@@ -53,12 +60,20 @@ class ShownDocument(NamedTuple):
     `html`: a note as it reads, each block with its lines as `data-from` and `data-to`; null for other kinds. `lines`:
     each line of a text, from 1; null where the kind is not cited by lines. Of other kinds `place_text` is what was read
     at the place, `speech` what is said in a recording, `pages` the sizes of a PDF's pages. `is_current`: the file is as
-    it was indexed.
+    it was indexed; `is_gone`: it is not there any more.
     """
 
     view: DocumentView
     html: str | None
     lines: list[str] | None
+
+
+@on_wire("answer_view.v1", fields="answer html")
+class ShownAnswer(NamedTuple):
+    """An answer with its text as HTML in which nothing runs, as notes are shown; null where it cannot be rendered."""
+
+    answer: Answer
+    html: str | None
 
 
 @on_wire(title="PlacedWordV1")
@@ -134,6 +149,19 @@ class Facets(NamedTuple):
         return cls(*([each for each in counts if each.facet == facet] for facet in cls._fields))
 
 
+@on_wire("found_counts.v1")
+class FoundCounts(NamedTuple):
+    """How many documents and passages hold a word of a question, and the values of each filter among them.
+
+    `is_all`: no more were counted than are told; else there are more.
+    """
+
+    documents: int
+    passages: int
+    is_all: bool
+    facets: Facets
+
+
 @on_wire(title="MonthV1")
 class MonthCount(NamedTuple):
     """Documents of a month, by language and kind."""
@@ -203,7 +231,10 @@ class VaultMap(NamedTuple):
 
 @on_wire("web_start.v1")
 class WebStart(NamedTuple):
-    """The defaults of a question, and the contents of the knowledge base; `csrf` goes with every POST."""
+    """The defaults of a question, and the contents of the knowledge base; `csrf` goes with every POST.
+
+    `embedded`: how many of the passages are found by meaning, too.
+    """
 
     version: str
     csrf: str
@@ -214,3 +245,4 @@ class WebStart(NamedTuple):
     passages: int
     last_ingest_at: str | None
     may_write: bool
+    embedded: Annotated[int | None, Wire(type=NotRequired[int])] = None

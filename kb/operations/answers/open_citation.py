@@ -18,6 +18,7 @@ from kb.errors import InvalidCitation, NotFound, UsageError
 from kb.operations.answers.last_shown import Place, last_shown, shown_answer
 from kb.operations.answers.records import find_answer
 from kb.operations.fetch.places import file_lines, require_line
+from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import Base
 from kb.operations.opening.typed_path import as_on_disk
 from kb.private import users_surroundings
@@ -29,6 +30,9 @@ _AT_LINE: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("micro", "nano", "vi", "vim", "nvim", "emacs", "emacsclient", "kak"), ("+{line}", "{path}")),
     "less": ("+{line}g", "-N", "{path}"),
 }
+
+# Editors that need no terminal.
+_WITH_WINDOW = frozenset(("code", "code-insiders", "codium", "cursor", "subl", "zed", "emacsclient", "gvim", "kate"))
 
 _ANYWHERE = (("xdg-open",), ("open",))
 
@@ -72,6 +76,41 @@ def run_opening(opening: Opening, run: Callable[[Sequence[str]], int] = as_the_s
         raise UsageError(
             f"{opening.command[0]} cannot be run: {error.strerror}", "set $EDITOR to your editor"
         ) from error
+
+
+def open_in_window(session: Base, typed: str, env: Mapping[str, str]) -> str:
+    """Opens an indexed document, at its citation, in a program with a window of its own; returns the program's name.
+
+    It does not wait for the program. Raises: NotFound, also for a document that is hidden or whose file is gone;
+    UsageError where no such program is found.
+    """
+    shown = view_document(session, typed)
+    path = Path(shown.document.source_path)
+    if not path.is_file():
+        raise NotFound(f"{path} is not there", "kb ingest updates the index")
+    if _is_text(path):
+        opening = _edited(cited_lines(shown.citation), path, env)
+        if Path(opening.command[0]).name not in _WITH_WINDOW:
+            opening = _viewed(None, path, env)
+    else:
+        opening = _viewed(shown.citation, path, env)
+    theirs = users_surroundings()
+    nowhere = subprocess.DEVNULL
+    try:
+        subprocess.Popen(
+            opening.command,
+            env=theirs.environment,
+            umask=theirs.umask,
+            start_new_session=True,
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+        )
+    except OSError as error:
+        raise UsageError(
+            f"{opening.command[0]} cannot be run: {error.strerror}", "set $VISUAL to an editor with a window"
+        ) from error
+    return Path(opening.command[0]).name
 
 
 def _is_text(path: Path) -> bool:

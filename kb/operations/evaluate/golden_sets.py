@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kb.config import Config
-from kb.domain.citations import cited_lines
-from kb.domain.search import Passage
+from kb.domain.citations import Citation, cited_lines
 from kb.errors import UsageError
 from kb.eval.golden import Expectation, GoldenSet, Question, parse_golden, question_yaml, read_golden, write_golden
 from kb.eval.question_files import count_questions, read_judged_folder
@@ -51,8 +50,8 @@ def require_search_settings(settings: Sequence[str]) -> None:
             )
 
 
-def judged_question(suite: Path, query: str, judged: Sequence[tuple[Passage, int]], category: str | None) -> Question:
-    """A question that expects the hits judged above 0, each by its lines; unanswerable where there is none.
+def judged_question(suite: Path, query: str, judged: Sequence[tuple[Citation, int]], category: str | None) -> Question:
+    """A question that expects the places judged above 0, each by its lines; unanswerable where there is none.
 
     Its id is new in the golden set. Raises: GoldenInvalid.
     """
@@ -62,10 +61,10 @@ def judged_question(suite: Path, query: str, judged: Sequence[tuple[Passage, int
         Expectation(
             grade,
             0,
-            path=hit.doc_path,
-            lines=(lines.start, lines.end) if (lines := cited_lines(hit.citation)) else None,
+            path=place.path,
+            lines=(lines.start, lines.end) if (lines := cited_lines(place)) else None,
         )
-        for hit, grade in judged
+        for place, grade in judged
         if grade > 0
     )
     return Question(f"q{number:03}", query, 0, query_language(query), category, bool(expected), expected)

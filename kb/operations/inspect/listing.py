@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import kb
@@ -11,16 +12,18 @@ from kb.domain.citations import shown_name
 from kb.domain.filters import FILTERS, SearchFilters, with_values
 from kb.domain.results.ingest import IngestReport, item_json
 from kb.domain.results.inspection import BaseStatus, FileProblem, LastIngest, Listed, ListedKind, Listing
-from kb.domain.results.viewing import FacetCount, NearDocument, VaultMap
+from kb.domain.results.viewing import FacetCount, Facets, FoundCounts, NearDocument, VaultMap
+from kb.domain.search import SearchQuery
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError
 from kb.operations.fetch.places import definitions, require_document
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.opening.base import Base
 from kb.operations.opening.paging import corpus_revision, read_cursor, write_cursor
-from kb.retrieve.filters import eligible_documents, stored_values
+from kb.operations.search.search import read_question, resolved
+from kb.retrieve.filters import eligible_documents, passing, stored_values
 from kb.store import queries
-from kb.store.connection import Connection
+from kb.store.connection import Connection, expression_errors
 from kb.store.mirror import load_vector_functions, mirrored
 
 MOST_LISTED = 200
@@ -175,6 +178,56 @@ def count_facets(session: Base, filters: SearchFilters) -> list[FacetCount]:
         for facet, wider in narrowed.items():
             found += _counted(base.db, facet, wider)
         return found
+
+
+# Passages that are counted for a question; a person reads no more of them.
+_MOST_COUNTED = 10_000
+
+
+def count_found(session: Base, query: SearchQuery) -> FoundCounts:
+    """How many documents and passages hold a word of the question, and the facets of these documents.
+
+    Nothing is counted for a question by meaning alone. Raises: UsageError for a filter that cannot be;
+    QuerySyntaxError for an expression that is none.
+    """
+    with session.reading() as base, base.snapshot():
+        asked = resolved(base, query)
+        holding = _holding(base, asked, asked.filters)
+        passages = sum(holding.values())
+        facets = [
+            count
+            for facet in Facets._fields
+            for wider in [_without_facet(asked.filters, facet)]
+            for documents in [holding if wider == asked.filters else _holding(base, asked, wider)]
+            for count in queries.count_facets_among(
+                base.db, facet=facet, doc_ids_json=json.dumps(list(documents)), per_facet=SHOWN
+            )
+        ]
+        return FoundCounts(len(holding), passages, passages < _MOST_COUNTED, Facets.of(facets))
+
+
+def _without_facet(filters: SearchFilters, facet: str) -> SearchFilters:
+    """The filters but for that on a facet, whose other values it would hide."""
+    chosen = [each for each in FILTERS if each.facet == facet and getattr(filters, each.field)]
+    return with_values(filters, chosen[0], ())._replace(passing=None) if chosen else filters
+
+
+def _holding(base: Base, query: SearchQuery, filters: SearchFilters) -> dict[str, int]:
+    """The documents that pass, each with how many of its passages hold a word of the question."""
+    read = read_question(base, query)
+    if query.mode == "vector" or not read.match_expr:
+        return {}
+    among = passing(base.db, filters)
+    with expression_errors() if read.raw else nullcontext():
+        rows = queries.count_matching(
+            base.db,
+            match_expr=read.match_expr,
+            in_code=not read.raw,
+            doc_ids_json=among.doc_ids_json,
+            passages_json=among.passages_json,
+            row_limit=_MOST_COUNTED,
+        )
+    return {row.doc_id: row.passages for row in rows}
 
 
 def _counted(db: Connection, facet: str | None, filters: SearchFilters) -> list[FacetCount]:
