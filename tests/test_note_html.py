@@ -80,6 +80,7 @@ def test_the_marks_of_notes_are_shown() -> None:
     )
     assert rendered is not None
     assert '<a data-note="log#전원" rel="noreferrer noopener">the log</a>' in rendered
+    assert '<b data-title="">Wet</b>cable' in rendered
     assert '<span data-image="a b.png">a b.png</span>' in rendered
     assert 'data-tag="tag"' in rendered
     assert 'data-callout="warning"' in rendered
@@ -87,6 +88,15 @@ def test_the_marks_of_notes_are_shown() -> None:
     assert "☑ done" in rendered
     assert "☐ open" in rendered
     assert "^id1" not in rendered
+
+
+@pytest.mark.parametrize("opened", ["<math><style>", "<script>", "<svg><title>", "<textarea>"])
+def test_an_element_that_is_never_closed_hides_nothing_behind_it(opened: str) -> None:
+    rendered = note_html(f"{opened}\n\nThe heron stands.\n\ninline {opened} and the otter\n")
+    assert rendered is not None
+    assert "The heron stands." in rendered
+    assert "and the otter" in rendered
+    assert "<s" not in rendered
 
 
 def test_links_outside_are_links_and_their_pictures_are_not_fetched() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from answer_passages import RETRY, TWO
 from conftest import Vault, indexed_vault, run_kb
 from web_fixtures import Served, serving
 
+from kb.eval.golden import read_golden
 from kb.wire.schemas import validate
 
 LENIENT = "rag.score_gate=0"
@@ -133,34 +135,37 @@ def indexed(tmp_path: Path) -> Vault:
 def test_an_answer_is_told_as_it_is_made(served: Served) -> None:
     answered = served.post("/api/ask", QUESTION)
     assert answered.headers["content-type"] == "application/x-ndjson"
-    *events, answer = answered.lines
+    *events, shown = answered.lines
+    answer = shown["answer"]
     for event in events:
         validate("answer_event.v1", event)
-    validate("answer.v1", answer)
+    validate("answer_view.v1", shown)
+    assert "five times" in shown["html"]
     assert [event["kind"] for event in events] == ["retrieved"]
     assert "five times" in answer["answer"]
     assert answer["citations"][0]["citation"]["path"] == "projects/gateway/log.md"
 
 
 def test_filters_narrow_what_is_answered_from(served: Served) -> None:
-    answer = served.post("/api/ask", {**QUESTION, "path_glob": ["generated/**"]}).lines[-1]
+    answer = served.post("/api/ask", {**QUESTION, "path_glob": ["generated/**"]}).lines[-1]["answer"]
     assert {each["citation"]["path"] for each in answer["citations"]} == {"generated/summary.md"}
 
 
 def test_a_question_of_nothing_here_is_refused_with_the_nearest_places(vault: Vault) -> None:
     with serving(vault, "rag.score_gate=1") as served:
-        answer = served.post("/api/ask", QUESTION).lines[-1]
+        answer = served.post("/api/ask", QUESTION).lines[-1]["answer"]
     assert (answer["state"], answer["refusal_reason"]) == ("refused", "score_gate")
     assert len(answer["citations"]) > 0
     assert {each["marker"] for each in answer["citations"]} == {None}
 
 
 def test_a_question_is_answered_in_steps_where_it_says_so(served: Served) -> None:
-    *events, answer = served.post("/api/ask", {"query": TWO, "deep": True}).lines
+    *events, shown = served.post("/api/ask", {"query": TWO, "deep": True}).lines
+    answer = shown["answer"]
     told = [event["hop"] for event in events if event["kind"] == "hop"]
     assert told == answer["hops"]
     assert [hop["question"] for hop in told[:2]] == [TWO, RETRY]
-    assert "hops" not in served.post("/api/ask", {"query": TWO, "deep": False}).lines[-1]
+    assert "hops" not in served.post("/api/ask", {"query": TWO, "deep": False}).lines[-1]["answer"]
 
 
 def test_an_answer_is_kept_where_the_page_may_write_alone(indexed: Vault) -> None:
@@ -169,11 +174,11 @@ def test_an_answer_is_kept_where_the_page_may_write_alone(indexed: Vault) -> Non
         assert served.ask("/api/answers").json == []
         assert served.ask("/api/answer", {"id": "ret_0"}).status == 404
     with serving(indexed, LENIENT, may_write=True) as served:
-        answer = served.post("/api/ask", QUESTION).lines[-1]
+        answer = served.post("/api/ask", QUESTION).lines[-1]["answer"]
         (kept,) = served.ask("/api/answers").json
         validate("answer_summary.v1", kept)
         assert kept["trace_id"] == answer["retrieval"]["trace_id"]
-        assert served.ask("/api/answer", {"id": kept["trace_id"]}).json == answer
+        assert served.ask("/api/answer", {"id": kept["trace_id"]}).json["answer"] == answer
 
 
 def test_a_kept_answer_is_checked_against_the_files(indexed: Vault) -> None:
@@ -213,6 +218,54 @@ def test_a_model_that_fails_is_told_in_the_stream(vault: Vault) -> None:
     validate("error.v1", told)
     assert told["code"] == "model_unreachable"
     assert told["hint"]
+
+
+def test_a_long_body_is_refused_before_its_end(served: Served) -> None:
+    refused = served.post("/api/ask", {"query": "x" * 200_000})
+    assert (refused.status, refused.json["code"]) == (400, "invalid_argument")
+
+
+def test_the_words_of_a_question_are_counted_with_their_facets(served: Served) -> None:
+    found = served.ask("/api/found", {"q": "gateway retries"}).json
+    validate("found_counts.v1", found)
+    hits = served.ask("/api/search", {"q": "gateway retries", "k": "100", "mode": "lexical"}).json["hits"]
+    assert (found["passages"], found["documents"]) == (len(hits), len({hit["doc_id"] for hit in hits}))
+    assert found["is_all"]
+    folders = {each["value"]: each["documents"] for each in found["facets"]["folder"]}
+    narrowed = served.ask("/api/found", {"q": "gateway retries", "path_glob": "generated/**"}).json
+    assert narrowed["documents"] == folders["generated"]
+    assert {each["value"]: each["documents"] for each in narrowed["facets"]["folder"]} == folders
+    assert served.ask("/api/found", {"q": "gateway", "mode": "vector"}).json["documents"] == 0
+
+
+def test_judged_places_join_the_golden_set_where_the_page_may_write(indexed: Vault) -> None:
+    judged = {"query": "gateway retries", "places": {"projects/gateway/log.md#L8-L12": 1, "chunking.md#L1": 0}}
+    with serving(indexed) as served:
+        assert served.post("/api/judge", judged).json["code"] == "store_readonly"
+    with serving(indexed, may_write=True) as served:
+        kept = served.post("/api/judge", judged).json
+        assert served.post("/api/judge", {"query": "x", "places": {}}).status == 400
+        assert served.post("/api/judge", {"query": "x", "places": {"a.md#L1": 7}}).status == 400
+    (question,) = read_golden(indexed.sqlite.parent / kept["suite"]).questions
+    assert question.query == "gateway retries"
+    assert [(each.path, each.lines) for each in question.expected] == [("projects/gateway/log.md", (8, 12))]
+
+
+def test_only_what_is_indexed_is_opened_and_in_a_window(
+    indexed: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = tmp_path / "seen"
+    editor = tmp_path / "subl"
+    editor.write_text(f'#!/bin/sh\necho "$@" > {seen}.new; mv {seen}.new {seen}\n', encoding="utf-8")
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    with serving(indexed) as served:
+        assert served.post("/api/open", {"at": "projects/gateway/log.md#L8-L12"}).json == {"program": "subl"}
+        for at, status in (("/etc/passwd", 404), ("../kb.toml", 404), ("nowhere.md#L1", 404), ("", 400)):
+            assert served.post("/api/open", {"at": at}).status == status
+    while not seen.exists():
+        time.sleep(0.05)
+    assert seen.read_text(encoding="utf-8") == f"{indexed.root}/projects/gateway/log.md:8\n"
 
 
 def test_asking_needs_a_post_of_the_page(served: Served) -> None:

@@ -213,7 +213,7 @@ def test_a_selection_stays_in_its_column_between_lines_and_paragraphs(browser: B
 @needs_browser
 def test_pages_are_turned_and_enlarged(browser: Browser, served: Served) -> None:
     with let_in(browser, served) as watched:
-        page = watched.go(served, "/?at=handbook-en.pdf%23page=2")
+        page = watched.go(served, "/?q=river&at=handbook-en.pdf%23page=2")
         page.wait_for_selector('[data-page="2"][data-drawn=yes]')
         page.get_by_role("button", name="Next page").click()
         page.wait_for_selector('[data-page="3"][data-drawn=yes]')

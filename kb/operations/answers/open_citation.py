@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -97,7 +98,7 @@ def open_in_window(session: Base, typed: str, env: Mapping[str, str]) -> str:
     theirs = users_surroundings()
     nowhere = subprocess.DEVNULL
     try:
-        subprocess.Popen(
+        started = subprocess.Popen(
             opening.command,
             env=theirs.environment,
             umask=theirs.umask,
@@ -110,6 +111,7 @@ def open_in_window(session: Base, typed: str, env: Mapping[str, str]) -> str:
         raise UsageError(
             f"{opening.command[0]} cannot be run: {error.strerror}", "set $VISUAL to an editor with a window"
         ) from error
+    Thread(target=started.wait, daemon=True).start()  # or it would stay as a zombie
     return Path(opening.command[0]).name
 
 

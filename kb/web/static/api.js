@@ -42,13 +42,14 @@ export async function start() {
 }
 
 /** A POST, which may change something; the answer as it comes. */
-export async function post(path, body, signal) {
+export async function post(path, body, signal, keepalive = false) {
   try {
     const answer = await fetch(path, {
       method: "POST",
       headers: { "content-type": "application/json", "x-kb-csrf": csrf },
       body: JSON.stringify(body),
       signal,
+      keepalive,
     });
     if (!answer.ok) await read(answer);
     return answer;
@@ -61,6 +62,7 @@ async function read(answer) {
   const isJson = (answer.headers.get("content-type") ?? "").includes("json");
   const found = isJson ? await answer.json() : null;
   if (answer.ok && found !== null) return found;
+  if (answer.status === 403) throw new Failure("this page is of an earlier start of kb web", "open the address that it printed", "locked");
   if (found === null) throw new Failure(`kb answered with ${answer.status}`, "start kb web again, and open its address", "");
   throw new Failure(found.message, found.hint, found.code);
 }

@@ -1,38 +1,24 @@
-// Answers: asked and shown as they come, with their places as cards, and what became of each sentence when checked.
+// Answers: asked and shown as they come, rendered as notes are, with their places and what became of each sentence.
 
-import { get, post, Failure } from "./api.js";
+import { Failure, get, post } from "./api.js";
 import { h } from "./dom.js";
-import { hitList, leadsTo, placeWord } from "./hits.js";
+import { hitList, leadsTo, pathOf, placeWord } from "./hits.js";
+import { find, lettersOf, wrap } from "./places.js";
 import { address, FILTER_NAMES } from "./state.js";
+import { languageOf, seconds, t } from "./strings.js";
 
-const STATES = {
-  answered: ["answered", "Answered from your notes"],
-  unsure: ["unsure", "Perhaps"],
-  refused: ["refused", "No answer found in your notes"],
-};
-const STANDINGS = {
-  stands: ["good", "unchanged"],
-  moved: ["good", "moved"],
-  changed: ["bad", "changed"],
-  missing: ["bad", "missing"],
-  unreadable: ["bad", "cannot be read"],
-};
-const REASONS = {
-  whole: "the question as asked",
-  part: "a part of it",
-  side: "one side of the comparison",
-  planned: "a part, as the model split it",
-  needed: "what the model still needed after that",
-};
-const ENOUGH = { answered: "enough to answer", unsure: "perhaps enough", refused: "not in your notes" };
-const SENTENCES = { supported: "what it cites says so", not_checked: "whether its source says so could not be checked", weak: "that its source says so could not be shown", dropped: "left out: its source does not say so" };
+const PLACES_SHOWN = 3; // of a step; the answer has its own below it
+const STANDS = ["stands", "moved"]; // what a quotation is that is still in the files
 
 let listening = null; // what can stop the answer in the making
+let shown = null; // the answer that is there
 
-/** Stops the answer in the making. */
+/** Stops the answer in the making; true where there was one. */
 export function stop() {
+  const wasListening = listening !== null;
   listening?.abort();
   listening = null;
+  return wasListening;
 }
 
 /** Asks what the state asks, in steps where it says so, into `holder`, as it comes; resolves to the answer, or null where it was stopped. */
@@ -41,42 +27,62 @@ export async function ask(state, holder) {
   const control = new AbortController();
   listening = control;
   const text = h("p", { class: "answer-text making" });
-  const progress = h("p", { class: "hint", role: "status" }, "Looking for passages …");
-  const steps = h("ol", { class: "steps", "aria-label": "Steps" });
-  holder.replaceChildren(h("section", { class: "answer", "aria-label": "Answer" }, progress, state.deep ? steps : null, text));
+  const progress = h("span", { role: "status" }, t("looking"));
+  const steps = h("ol", { class: "steps", "aria-label": t("stepsLabel") });
+  const stopping = h("button", { type: "button", onclick: stop }, t("stop"));
+  const line = h("p", { class: "progress" }, progress, stopping);
+  holder.replaceChildren(h("section", { class: "answer", "aria-label": t("answer") }, line, state.deep ? steps : null, text));
   let answer = null;
   try {
     for await (const told of lines(await post("/api/ask", body(state), control.signal))) {
       if (told.schema_version === "error.v1") throw new Failure(told.message, told.hint, told.code);
       if (told.kind === "retrieved") {
         const count = told.hits.length;
-        progress.textContent = count ? `Reading ${count} passage${count === 1 ? "" : "s"} …` : "Nothing near was found.";
-        text.after(h("details", { class: "found" }, h("summary", {}, `${count} passages found`), hitList({ hits: told.hits }, state)));
+        progress.textContent = count ? t("readingPassages", count) : t("nothingNear");
+        text.after(h("details", { class: "steps-taken" }, h("summary", {}, t("passagesFound", count)), hitList(told.hits, state)));
       } else if (told.kind === "hop") {
         steps.append(step(told.hop, state));
-        progress.textContent = "Looking for what else the question needs …";
+        progress.textContent = t("nextStep");
       } else if (told.kind === "token") {
-        progress.textContent = "Answering; each sentence is checked when it is whole …";
+        progress.textContent = t("writing");
         text.append(told.text);
       } else {
         answer = told;
       }
     }
   } catch (error) {
-    if (control.signal.aborted) return null;
-    throw error;
+    if (!control.signal.aborted) throw error;
+    progress.textContent = t("stopped");
+    stopping.remove();
+    text.classList.remove("making");
+    return null;
   } finally {
     if (listening === control) listening = null;
   }
   if (answer && !control.signal.aborted) show(answer, state, holder);
-  return answer;
+  return answer?.answer ?? null;
 }
 
 /** Shows a kept answer. */
 export async function showKept(state, holder) {
-  const answer = await get("answer", "/api/answer", new URLSearchParams({ id: state.answer }));
-  if (answer) show(answer, state, holder);
-  return answer;
+  const found = await get("answer", "/api/answer", new URLSearchParams({ id: state.answer }));
+  if (found) show(found, state, holder);
+  return found?.answer ?? null;
+}
+
+/** What the answer that is shown quotes from a place. */
+export const quotedAt = (uri) => (shown ? shown.citations.filter((each) => each.citation.uri === uri && each.quote).map((each) => each.quote) : []);
+
+/** Forgets the answer that was shown: the hits are there in its place. */
+export function leave() {
+  shown = null;
+}
+
+/** The answer as Markdown, its places as footnotes. */
+export function asMarkdown() {
+  if (!shown) return "";
+  const notes = shown.citations.filter((each) => each.marker).map((each) => `[^${each.marker.slice(1, -1)}]: ${each.label} (${each.citation.uri})`);
+  return [shown.answer.replace(/\[(\d+)\]/gu, "[^$1]"), ...(notes.length ? ["", ...notes] : [])].join("\n");
 }
 
 function body(state) {
@@ -97,79 +103,129 @@ async function* lines(answer) {
   }
 }
 
-function show(answer, state, holder) {
-  const [name, title] = STATES[answer.state];
+function show({ answer, html }, state, holder) {
+  shown = answer;
+  const isQuoted = answer.model.provider === "extractive" && html !== null;
+  const text = rendered(answer, html, state);
   const isRefused = answer.state === "refused";
-  const cards = answer.citations.map((each, index) => card(each, index, state));
+  const cards = isQuoted && quotations(text, answer, state) ? null : cardsOf(answer, isRefused, state);
   holder.replaceChildren(
     h(
       "section",
-      { class: "answer", "aria-label": "Answer" },
-      h("p", { class: `verdict ${name}` }, title),
-      h("div", { class: "answer-text", lang: language(answer.answer) }, painted(answer, state)),
-      [...answer.notes, ...(answer.why ? [answer.why] : [])].map((note) => h("p", { class: "hint" }, note)),
-      cards.length ? h("h2", { class: "over-cards" }, isRefused ? "Nearest places" : "Where it is from") : null,
-      h("ol", { class: "cards" }, cards),
-      dropped(answer),
-      taken(answer, state),
-      h("p", { class: "made" }, madeBy(answer)),
+      { class: `answer is-${answer.state}`, "aria-label": t("answer") },
+      h("h2", { class: `verdict ${answer.state}` }, t(answer.state)),
+      answer.state === "answered" ? null : h("p", { class: "caution" }, t(`${answer.state}Help`)),
+      isRefused ? null : text,
+      answer.notes.map((note) => h("p", { class: "hint", lang: languageOf(note) }, note)),
+      cards,
+      doubtful(answer),
+      h("div", { class: "made" }, isRefused ? null : h("span", {}, madeBy(answer, isQuoted)), h("span", {}, seconds(answer.usage.latency_ms)), why(answer, state)),
+      footnotes(answer),
     ),
   );
 }
 
-const language = (text) => (/[\uac00-\ud7a3]/u.test(text) ? "ko" : null);
-
-/** The spans of the text: pieces that answer, sentences by what became of them, markers as links, code in blocks. */
-function painted(answer, state) {
-  const places = new Map(answer.citations.map((each) => [each.marker, each]));
-  const shown = [];
-  let block = null; // the code block that the last span was of
-  for (const span of answer.spans) {
-    block = span.form === "code" ? (block ?? h("code", { class: "block" })) : null;
-    if (block && !shown.includes(block)) shown.push(block);
-    const text = block ? span.text.replace(/^[ \t>]*(```|~~~)[^\n]*\n?/gmu, "") : flowing(span.text);
-    (block ? { push: (each) => block.append(each) } : shown).push(part(span, text, answer.claims[span.claim], places, state));
+/** The text as a note is rendered, its pieces and claims marked, its markers links to their places. */
+function rendered(answer, html, state) {
+  const made = h("div", { class: "answer-text note", lang: languageOf(answer.answer) });
+  if (html === null) {
+    made.append(h("p", { class: "plain" }, answer.answer));
+  } else {
+    made.innerHTML = html; // cleaned by the server, as a note is
+    for (const link of made.querySelectorAll("[data-note], [data-tag]")) link.replaceWith(...link.childNodes); // of the note it is from
   }
-  return shown;
+  putMarkers(made, answer, state);
+  const letters = lettersOf(made);
+  const told = answer.spans.filter((span) => span.kind === "piece" || span.kind === "claim");
+  const parts = told.flatMap((span) => span.text.split("\n").map((line) => [span, line])); // a line at a time: what is between may be markup
+  const found = find(letters, parts.map(([, text]) => text));
+  for (let at = parts.length - 1; at >= 0; at -= 1) {
+    const [span] = parts[at];
+    if (found[at] !== null) wrap(letters, found[at], () => marked(span, answer.claims[span.claim]));
+  }
+  return made;
 }
 
-function part(span, text, claim, places, state) {
-  if (span.kind === "piece") return h("mark", { class: "piece" }, text);
-  if (span.kind === "claim") return h("span", { class: `sentence ${claim.status}`, title: `${statusWord(claim)}: ${claim.reason ?? SENTENCES[claim.status]}` }, text);
-  if (span.kind !== "marker") return h("span", { class: span.kind }, text);
-  const place = places.get(span.text);
-  return h("a", { class: "marker", ...leadsTo(place.citation, place.chunk_id, state), "aria-label": `Place ${span.text.slice(1, -1)}` }, span.text.slice(1, -1));
+function marked(span, claim) {
+  if (span.kind === "piece") return h("mark", { class: "piece" });
+  return h("span", { class: `sentence ${claim.status}`, title: claim.reason ?? t(claim.status) });
 }
 
-const statusWord = (claim) => claim.status.replace("_", " ");
+const NUMBERED = /\[\d{1,9}\]/gu;
 
-/** Prose as it flows: the ends of lines within a paragraph are the file's, not the reader's. */
-const flowing = (text) => text.replace(/(?<=\S)\n(?=[^\s\-*+>|#\d])/gu, " ");
+/** Makes the markers in the text links to their places. What only looks like one, as a footnote of a note does, stays. */
+function putMarkers(made, answer, state) {
+  const places = new Map(answer.citations.map((each) => [each.marker, each]));
+  const walk = document.createTreeWalker(made, NodeFilter.SHOW_TEXT);
+  const nodes = [];
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) if (!node.parentElement.closest("code, pre")) nodes.push(node);
+  const seen = nodes.flatMap((node) => [...node.data.matchAll(NUMBERED)].map((found) => [node, found]));
+  const told = answer.spans.filter((span) => span.form !== "code").flatMap((span) => (span.text.match(NUMBERED) ?? []).map(() => span.kind === "marker"));
+  for (let at = seen.length - 1; at >= 0; at -= 1) {
+    const [node, { index, 0: text }] = seen[at];
+    if (!places.has(text) || (told.length === seen.length && !told[at])) continue;
+    const part = node.splitText(index);
+    part.splitText(text.length);
+    part.replaceWith(marker(places.get(text), state));
+  }
+}
 
-function card(each, index, state) {
-  const place = each.citation;
+function marker(place, state) {
+  const number = place.marker.slice(1, -1);
+  return h("a", { class: "marker", ...leadsTo(place.citation, place.chunk_id, state), "aria-label": t("place", number) }, number);
+}
+
+/** Sets what is quoted from each place apart, its source below it; false where the text does not part so. */
+function quotations(text, answer, state) {
+  const blocks = [...text.children];
+  const markers = blocks.map((block) => [...block.querySelectorAll("a.marker")]);
+  const last = markers.findLastIndex((each) => each.length > 0);
+  if (last < 0) return false;
+  let from = 0;
+  for (let at = 0; at <= last; at += 1) {
+    if (!markers[at].length) continue;
+    const numbers = new Set(markers[at].map((each) => each.textContent));
+    const sources = answer.citations.filter((each) => each.marker && numbers.has(each.marker.slice(1, -1)));
+    const quoted = h("blockquote", {}, blocks.slice(from, at + 1));
+    markers[at].forEach((each) => each.remove());
+    for (const block of quoted.children) if (!block.textContent.trim()) block.remove();
+    const figure = h("figure", { class: "quotation", "data-quote": sources[0]?.quote ?? "" }, quoted, sources.map((each) => h("figcaption", { "data-quote": each.quote ?? "" }, source(each, state))));
+    if (blocks[at + 1]) blocks[at + 1].before(figure);
+    else text.append(figure);
+    from = at + 1;
+  }
+  return true;
+}
+
+/** A place an answer is from, on one line: its number, title and path. */
+function source(each, state) {
   return h(
-    "li",
-    { class: "card", "data-quote": each.quote ?? "" },
-    h(
-      "a",
-      { class: "hit", ...leadsTo(place, each.chunk_id, state) },
-      h("span", { class: "where" }, h("span", { class: "kind" }, each.marker ? each.marker.slice(1, -1) : String(index + 1)), place.path, h("span", { class: "at" }, ` ${placeWord(place)}`)),
-      h("span", { class: "heading" }, each.label),
-      each.quote ? h("span", { class: "snippet" }, each.quote) : null,
-    ),
+    "a",
+    { class: each.marker ? "hit source marker-of" : "hit source", ...leadsTo(each.citation, each.chunk_id, state) },
+    each.marker ? h("span", { class: "marker" }, each.marker.slice(1, -1)) : null,
+    h("span", { class: "heading", lang: languageOf(each.label) }, h("bdi", {}, each.label.split(" › ").at(-1))),
+    pathOf(each.citation.path),
+    h("span", { class: "at" }, placeWord(each.citation)),
   );
+}
+
+function cardsOf(answer, isRefused, state) {
+  if (!answer.citations.length) return null;
+  return [
+    h("h3", { class: "over-cards" }, t(isRefused ? "nearest" : "sources")),
+    h("ol", { class: "cards" }, answer.citations.map((each) => h("li", { class: "card", "data-quote": each.quote ?? "" }, source(each, state)))),
+  ];
 }
 
 /** The sentences that are not supported: those not checked, and weak ones, stay in the text; dropped ones are here alone. */
-function dropped(answer) {
-  const doubtful = answer.claims.filter((each) => each.status !== "supported");
-  if (!doubtful.length) return null;
+function doubtful(answer) {
+  const claims = answer.claims.filter((each) => each.status !== "supported");
+  if (!claims.length) return null;
   return h(
     "details",
     { class: "doubts" },
-    h("summary", {}, `${doubtful.length} sentence${doubtful.length === 1 ? "" : "s"} not shown to be supported`),
-    h("ul", {}, doubtful.map((each) => h("li", {}, h("span", { class: `sentence ${each.status}` }, each.text), ` — ${statusWord(each)}: ${each.reason ?? SENTENCES[each.status]}`))),
+    h("summary", {}, t("doubtful", claims.length)),
+    h("ul", {}, claims.map((each) => h("li", {}, h("span", { class: `sentence ${each.status}` }, each.text), ` — ${each.reason ?? t(each.status)}`))),
   );
 }
 
@@ -178,27 +234,33 @@ function step(hop, state) {
   return h(
     "li",
     {},
-    h("span", { class: "step-asked", lang: language(hop.question) }, hop.question),
-    h("span", { class: "step-why" }, `${REASONS[hop.why]} · `, h("span", { class: hop.state }, ENOUGH[hop.state])),
-    h("ul", {}, hop.places.slice(0, PLACES_SHOWN).map((each) => h("li", {}, h("a", { class: "to-document", ...leadsTo(each.citation, each.chunk_id, state) }, each.citation.path, h("span", { class: "at" }, ` ${placeWord(each.citation)}`))))),
+    h("span", { class: "step-asked", lang: languageOf(hop.question) }, hop.question),
+    h("span", { class: "step-why" }, `${t(hop.why)} · `, h("span", { class: hop.state }, t(`enough_${hop.state}`))),
+    h("ul", {}, hop.places.slice(0, PLACES_SHOWN).map((each) => h("li", {}, h("a", { class: "to-document", ...leadsTo(each.citation, each.chunk_id, state) }, h("bdi", {}, each.citation.path), h("span", { class: "at" }, ` ${placeWord(each.citation)}`))))),
   );
 }
 
-const PLACES_SHOWN = 3; // of a step; the answer has its own below it
+const madeBy = (answer, isQuoted) => (isQuoted || answer.model.provider === "extractive" ? t("quoted") : t("written", answer.model.id));
 
-/** The steps that an answer took, folded. */
-function taken(answer, state) {
-  if (!answer.hops) return null;
-  const count = answer.hops.length;
-  const said = count === 1 ? "Asked in steps; it is one question, and took one" : `In ${count} steps`;
-  return h("details", { class: "found" }, h("summary", {}, said), h("ol", { class: "steps" }, answer.hops.map((hop) => step(hop, state))));
+/** Why kb is sure or not, with the numbers, and the steps it took; folded. */
+function why(answer, state) {
+  const { evidence } = answer;
+  const rows = evidence ? [["evidence", evidence.value], ["right", evidence.right], ["wordShare", evidence.lexical]].filter(([, value]) => value !== null && value !== undefined) : [];
+  if (!answer.why && !rows.length && !answer.hops) return null;
+  return h(
+    "details",
+    { class: "why" },
+    h("summary", {}, t("why")),
+    answer.why ? h("p", { lang: languageOf(answer.why) }, answer.why) : null,
+    rows.length ? h("ul", { class: "evidence" }, rows.map(([name, value]) => h("li", {}, h("b", {}, `${Math.floor(100 * Math.max(0, Math.min(1, value)))} %`), ` ${t(name)}`))) : null,
+    answer.hops ? [h("p", { class: "steps-taken" }, t("steps", answer.hops.length)), h("ol", { class: "steps" }, answer.hops.map((hop) => step(hop, state)))] : null,
+  );
 }
 
-function madeBy(answer) {
-  const by = answer.model.provider === "extractive" ? "your own sentences, word for word" : `written by ${answer.model.id} (${answer.model.provider})`;
-  const sure = answer.evidence ? `, evidence ${answer.evidence.value.toFixed(2)}` : "";
-  const time = answer.usage.latency_ms < 1000 ? `${answer.usage.latency_ms} ms` : `${(answer.usage.latency_ms / 1000).toFixed(1)} s`;
-  return `${answer.state === "refused" ? "nothing was written" : by}${sure}, ${time}`;
+/** The places for who prints the answer. */
+function footnotes(answer) {
+  const cited = answer.citations.filter((each) => each.marker);
+  return cited.length ? h("ol", { class: "footnotes", "aria-hidden": "true" }, cited.map((each) => h("li", { value: each.marker.slice(1, -1) }, each.label, h("br", {}), each.citation.uri))) : null;
 }
 
 /** The list of earlier answers; a click shows one. */
@@ -207,7 +269,7 @@ export async function showEarlier(state, holder) {
   if (!found) return;
   const list = h(
     "ol",
-    { class: "hits" },
+    { class: "hits earlier" },
     found.map((each) =>
       h(
         "li",
@@ -215,47 +277,50 @@ export async function showEarlier(state, holder) {
         h(
           "a",
           { class: "hit", href: address({ ...state, page: "", q: each.query, ask: "", answer: each.trace_id, at: "" }), "data-answer": each.trace_id, "data-question": each.query },
-          h("span", { class: "where" }, h("span", { class: `kind ${each.state ?? "refused"}` }, STATES[each.state ?? "refused"][1]), new Date(each.created_at).toLocaleString()),
-          h("span", { class: "heading" }, each.query),
-          h("span", { class: "snippet" }, each.answer),
+          h("span", { class: "head" }, h("span", { class: "heading", lang: languageOf(each.query) }, each.query), h("span", { class: "at" }, new Date(each.created_at).toLocaleDateString())),
+          h("span", { class: "snippet", lang: languageOf(each.answer) }, each.answer),
+          h("span", { class: "where" }, h("span", { class: each.state ?? "refused" }, t(each.state ?? "refused"))),
         ),
       ),
     ),
   );
-  const button = h("button", { type: "button", class: "quiet", onclick: () => checkAll(list, button) }, "Check all against the files");
-  holder.replaceChildren(
-    h("div", { class: "list-head" }, h("h1", {}, "Earlier answers"), found.length ? button : null),
-    found.length ? list : h("p", { class: "hint" }, "None was kept yet. What is asked by kb ask is kept; what is asked on this page is kept where it was started by kb web --allow-write."),
-  );
+  const button = h("button", { type: "button", onclick: () => checkAll(list, button) }, t("checkAll"));
+  holder.replaceChildren(h("div", { class: "list-head" }, h("h1", {}, t("earlier")), found.length ? button : null), found.length ? list : h("p", { class: "hint" }, t("noneKept")));
 }
 
 async function checkAll(list, button) {
   button.disabled = true;
-  button.textContent = "Checking …";
+  button.textContent = t("checking");
   const checks = (await get("verify", "/api/verify")) ?? [];
   let gone = 0;
   for (const check of checks) {
     const item = list.querySelector(`li[data-answer="${CSS.escape(check.trace_id)}"]`);
     if (!item || !check.quotes.length) continue;
     item.querySelector(".standing")?.remove();
-    const changed = check.quotes.filter((each) => STANDINGS[each.standing][0] === "bad");
+    const changed = check.quotes.filter((each) => !STANDS.includes(each.standing));
     gone += changed.length ? 1 : 0;
-    item.append(h("p", { class: `standing ${changed.length ? "bad" : "good"}` }, changed.length ? `${changed.length} of its quotations changed: ${changed.map((each) => each.citation.uri).join(", ")}` : "all it quotes is in the files"));
+    item.append(standing(changed.length === 0, changed.length ? t("quotesChanged", changed.length, changed.map((each) => each.citation.uri).join(", ")) : t("quotesStand")));
   }
   button.disabled = false;
-  button.textContent = gone ? `${gone} cite${gone === 1 ? "s" : ""} what has changed. Check again` : "All still stand. Check again";
+  button.textContent = gone ? t("someChanged", gone) : t("allStand");
 }
 
-/** Says on each card whether the quotation still stands in its file. */
+const standing = (isGood, said) => h("p", { class: `standing ${isGood ? "good" : "bad"}` }, said);
+
+/** Says at each source whether what is quoted from it is still in its file. */
 export async function check(answerId, holder) {
   const [found] = (await get("verify", "/api/verify", new URLSearchParams({ id: answerId }))) ?? [];
   if (!found) return;
   holder.querySelectorAll(".standing").forEach((each) => each.remove());
-  const cards = [...holder.querySelectorAll(".card")];
+  const sources = [...holder.querySelectorAll(".card, figcaption")];
+  const said = new Set();
   for (const quote of found.quotes) {
-    const [name, word] = STANDINGS[quote.standing];
-    const to = quote.standing === "moved" && quote.now_at ? ` to ${quote.now_at.uri}` : "";
-    const its = cards.find((each) => each.dataset.quote === quote.quote) ?? cards.find((each) => each.querySelector("a").dataset.at === quote.citation.uri);
-    (its ?? holder).append(h("p", { class: `standing ${name}` }, `${word}${to}`));
+    const word = t(quote.standing);
+    const where = quote.standing === "moved" && quote.now_at ? t("to", word, quote.now_at.uri) : word;
+    const its = sources.find((each) => each.dataset.quote === quote.quote) ?? sources.find((each) => each.querySelector("a").dataset.at === quote.citation.uri) ?? sources.at(-1);
+    const line = `${sources.indexOf(its)} ${where}`;
+    if (!its || said.has(line)) continue; // two sentences of one place stand or fall together
+    said.add(line);
+    its.append(standing(STANDS.includes(quote.standing), where));
   }
 }

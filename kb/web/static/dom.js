@@ -1,5 +1,8 @@
 // Elements made of plain values; text is always text, never markup.
 
+import { FILTERS } from "./filter_table.js";
+import { LANGUAGE, t, words } from "./strings.js";
+
 /** An element: `h("a", { class: "hit", href }, "text", child)`. An `on…` property is a listener; null is left out. */
 export function h(name, properties = {}, ...children) {
   const made = document.createElement(name);
@@ -12,6 +15,30 @@ export function h(name, properties = {}, ...children) {
   return made;
 }
 
+const PATHS = {
+  copy: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
+  open: "M9.5 2.5h4v4M13.5 2.5l-6 6M11.5 9.5v4h-9v-9h4",
+  down: "M4 6.5l4 4 4-4",
+  close: "M4 4l8 8M12 4l-8 8",
+  dots: "M3.5 8h.01M8 8h.01M12.5 8h.01",
+  find: "M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM10.4 10.4l3.1 3.1",
+  left: "M9.5 3.5L5 8l4.5 4.5",
+  right: "M6.5 3.5L11 8l-4.5 4.5",
+};
+
+/** A small drawing of 16 × 16, which says nothing to those who do not see it. */
+export function icon(name) {
+  const space = "http://www.w3.org/2000/svg";
+  const drawn = document.createElementNS(space, "svg");
+  drawn.setAttribute("viewBox", "0 0 16 16");
+  drawn.setAttribute("class", `icon ${name}`);
+  drawn.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(space, "path");
+  path.setAttribute("d", PATHS[name]);
+  drawn.append(path);
+  return drawn;
+}
+
 /** Puts children in the place of those that are there; lists of them are taken apart, null is left out. */
 export function fill(holder, ...children) {
   holder.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
@@ -20,18 +47,30 @@ export function fill(holder, ...children) {
 /** The element of that id. */
 export const byId = (id) => document.getElementById(id);
 
-/** `text` with the parts between the given ends (in characters, not code units) marked. */
-export function marked(text, parts) {
-  const letters = Array.from(text);
-  const found = [];
-  let at = 0;
-  for (const [start, end] of parts) {
-    if (start > at) found.push(letters.slice(at, start).join(""));
-    found.push(h("mark", {}, letters.slice(start, end).join("")));
-    at = end;
-  }
-  found.push(letters.slice(at).join(""));
-  return found;
+/** What went wrong, as a sentence with a way out; `ways` are pairs of words and what they do. */
+export function failure(error, ways = []) {
+  const known = words(`error_${error.code}`);
+  const flag = FILTERS.find((each) => error.message.startsWith(`--${each.name.replaceAll("_", "-")}: `));
+  const own = flag ? `${words(flag.name) ?? flag.title}: ${error.message.slice(error.message.indexOf(" ") + 1)}` : error.message;
+  const isOwn = LANGUAGE === "en" && !["away", "locked", "model_missing", "query_syntax"].includes(error.code);
+  const hint = isOwn && !/[{]|--/u.test(error.hint ?? "") ? error.hint : words(`hint_${error.code}`);
+  return h(
+    "div",
+    { class: "failure", role: "alert" },
+    h("p", {}, isOwn ? own : (known ?? t("error_other"))),
+    hint ? h("p", {}, hint) : null,
+    isOwn ? null : h("p", { class: "said", lang: "en" }, own),
+    ways.length ? h("p", { class: "ways" }, ways.map(([word, onclick]) => h("button", { type: "button", onclick }, word))) : null,
+  );
+}
+
+/** A command to type in a terminal, with a button that copies it. */
+export function command(line) {
+  const copied = async () => {
+    await navigator.clipboard.writeText(line);
+    byId("status").textContent = t("copied", t("command"));
+  };
+  return h("p", { class: "command" }, h("code", {}, line), h("button", { type: "button", onclick: copied, title: t("copy"), "aria-label": t("copy") }, icon("copy")));
 }
 
 /** Calls `work` once nothing more has come for `ms`; `.now(…)` calls it at once, `.cancel()` not at all; `.isDue()` tells whether it will be. */

@@ -1,25 +1,11 @@
 // Evaluation: two runs side by side.
 
 import { get } from "./api.js";
-import { fill, h } from "./dom.js";
+import { command, fill, h } from "./dom.js";
 import { address } from "./state.js";
+import { t, words } from "./strings.js";
 
-const LABELS = {
-  hit_at_1: "First hit is right",
-  hit_at_k: "Some hit is right",
-  mrr: "1 / rank of the first right hit",
-  ndcg_at_10: "nDCG@10",
-  recall_at_k_doc: "Expected documents found",
-  precision_at_k_chunk: "Hits that are expected passages",
-  citation_exactness: "Lines cited exactly",
-  answer_found: "Answer is among the hits",
-  refusal_recall: "Unanswerable: refused",
-  answer_recall: "Answerable: answered",
-  must_contain: "Answers that say what they must",
-  forbidden: "Answers that say nothing wrong",
-  refusal_precision: "Refusals that are right",
-};
-const VERDICTS = { better: ["answered", "Better"], worse: ["refused", "Worse"], undecided: ["unsure", "No difference beyond the noise"], not_comparable: ["unsure", "Not comparable"] };
+const TONES = { better: "answered", worse: "bad-verdict", undecided: "unsure", not_comparable: "unsure" };
 
 const figure = (value) => value.toFixed(3);
 const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "±") + Math.abs(value).toFixed(3);
@@ -31,28 +17,27 @@ export async function showRuns(state, holder, go) {
   const runs = await get("runs", "/api/runs");
   if (!runs) return;
   if (!runs.length) {
-    holder.replaceChildren(h("p", { class: "quiet-line" }, "No evaluation run yet. ", h("code", {}, "kb eval run"), " asks your golden questions and keeps what was found; Ctrl-G on a hit in ", h("code", {}, "kb ui"), " begins a golden set."));
+    fill(holder, h("p", { class: "quiet-line" }, t("noRuns")), command("kb eval run"));
     return;
   }
-  const after = runs.find((run) => run.run_id === state.after) ?? runs[0];
+  const after = runs.find((run) => run.run_id === state.after_run) ?? runs[0];
   const older = runs.slice(runs.indexOf(after) + 1).find((run) => run.suite === after.suite);
-  const before = runs.find((run) => run.run_id === state.before) ?? older;
+  const before = runs.find((run) => run.run_id === state.before_run) ?? older;
   const choose = (label, chosen, name) =>
-    h("label", {}, `${label} `, h("select", { name, onchange: (event) => go({ ...state, before: before?.run_id ?? "", after: after.run_id, [name]: event.target.value }) }, chosen ? null : h("option", { value: "" }, "choose a run"), runs.map((run) => h("option", { value: run.run_id, selected: run === chosen }, `${nameOf(run)} · ${run.suite} · ${run.created_at.slice(0, 16).replace("T", " ")}`))));
-  const choice = h("p", { class: "choice" }, choose("Before", before, "before"), " ", choose("After", after, "after"));
+    h("label", {}, `${label} `, h("select", { name, onchange: (event) => go({ ...state, before_run: before?.run_id ?? "", after_run: after.run_id, [`${name}_run`]: event.target.value }) }, chosen ? null : h("option", { value: "" }, t("chooseRun")), runs.map((run) => h("option", { value: run.run_id, selected: run === chosen }, `${nameOf(run)} · ${run.suite} · ${run.created_at.slice(0, 16).replace("T", " ")}`))));
+  const choice = h("p", { class: "choice" }, choose(t("beforeRun"), before, "before"), " ", choose(t("afterRun"), after, "after"));
   if (!before) {
-    fill(holder, choice, h("p", { class: "quiet-line" }, "There is no earlier run of this golden set; ", h("code", {}, "kb eval run"), " makes another."), groups(null, after));
+    fill(holder, choice, h("p", { class: "quiet-line" }, t("noEarlierRun")), groups(null, after));
     return;
   }
   const found = await get("comparison", "/api/comparison", new URLSearchParams({ before: before.run_id, after: after.run_id }));
   if (!found) return;
-  const [name, title] = VERDICTS[found.verdict];
-  fill(holder, choice, h("p", { class: `verdict ${name}` }, title), h("p", { class: "quiet-line" }, found.reason), metrics(found), groups(before, after), moved(found, state));
+  fill(holder, choice, h("h2", { class: `verdict ${TONES[found.verdict]}` }, t(found.verdict)), h("p", { class: "quiet-line", lang: "en" }, found.reason), metrics(found), groups(before, after), moved(found, state));
 }
 
 function metrics(found) {
   if (!found.metrics.length) return null;
-  return table("Over all questions", ["", "Questions", "Before", "After", "Difference", "95 % interval"], found.metrics.map((each) => [LABELS[each.name] ?? each.name, each.questions, figure(each.before), figure(each.after), h("span", { class: tone(each.difference) }, signed(each.difference)), `${signed(each.low)} to ${signed(each.high)}`]));
+  return table(t("overAll"), ["", t("questionsHead"), t("beforeRun"), t("afterRun"), t("difference"), t("interval")], found.metrics.map((each) => [words(each.name) ?? each.name, each.questions, figure(each.before), figure(each.after), h("span", { class: tone(each.difference) }, signed(each.difference)), `${signed(each.low)} … ${signed(each.high)}`]));
 }
 
 /** nDCG@10 by kind of question and language, of both runs. */
@@ -61,8 +46,8 @@ function groups(before, after) {
   if (!rows.length) return null;
   const earlier = (each) => before?.groups.find((other) => other.grouping === each.grouping && other.label === each.label)?.ndcg_at_10 ?? null;
   return table(
-    "nDCG@10 by kind and language",
-    ["", "Questions", "Before", "After", "Difference"],
+    t("byGroup"),
+    ["", t("questionsHead"), t("beforeRun"), t("afterRun"), t("difference")],
     rows.map((each) => {
       const was = earlier(each);
       const by = was === null ? null : each.ndcg_at_10 - was;
@@ -89,14 +74,16 @@ function table(caption, heads, rows) {
 /** The questions that are ranked better, and those that are ranked worse, by their kind. */
 function moved(found, state) {
   const change = (each) => each.ndcg_at_10_after - each.ndcg_at_10_before;
-  return [
-    ["better", found.moved.filter((each) => change(each) > 0)],
-    ["worse", found.moved.filter((each) => change(each) < 0)],
-  ].map(([word, questions]) => [
-    h("h2", {}, `${questions.length} question${questions.length === 1 ? "" : "s"} ${word}`),
+  const parts = [
+    ["movedUp", found.moved.filter((each) => change(each) > 0)],
+    ["movedDown", found.moved.filter((each) => change(each) < 0)],
+  ].filter(([, questions]) => questions.length);
+  if (!parts.length) return h("p", { class: "quiet-line" }, t("noneMoved"));
+  return parts.map(([title, questions]) => [
+    h("h2", {}, t(title, questions.length)),
     byKind(questions).map(([kind, each]) => [
       kind ? h("h3", {}, `${kind} (${each.length})`) : null,
-      h("ul", { class: "plain" }, each.map((one) => h("li", {}, h("details", {}, h("summary", {}, h("span", { class: tone(change(one)) }, signed(change(one))), ` ${one.query}`), h("div", { class: "side-by-side" }, ranking("Before", one.before, state), ranking("After", one.after, state)))))),
+      h("ul", { class: "plain" }, each.map((one) => h("li", {}, h("details", {}, h("summary", {}, h("span", { class: tone(change(one)) }, signed(change(one))), ` ${one.query}`), h("div", { class: "side-by-side" }, ranking(t("beforeRun"), one.before, state), ranking(t("afterRun"), one.after, state)))))),
     ]),
   ]);
 }
@@ -112,6 +99,6 @@ function ranking(title, hits, state) {
     "div",
     {},
     h("h4", {}, title),
-    h("ol", {}, hits.map((hit) => h("li", { value: hit.rank }, h("a", { class: "to-document", href: address({ ...state, at: hit.citation, passage: "", view: "" }), "data-at": hit.citation }, hit.citation), hit.grade ? h("span", { class: "good" }, " ✓ expected") : null))),
+    h("ol", {}, hits.map((hit) => h("li", { value: hit.rank }, h("a", { class: "to-document", href: address({ ...state, at: hit.citation, passage: "", view: "" }), "data-at": hit.citation }, hit.citation), hit.grade ? h("span", { class: "good" }, ` ✓ ${t("expected")}`) : null))),
   );
 }

@@ -1,15 +1,26 @@
-// The list of hits: each a link to its place, so that it can be opened, copied or shown in another tab.
+// The list of hits: each a link to its place, so that it can be opened, copied or shown in another tab. Those of one
+// document stand together below the first.
 
-import { h, marked } from "./dom.js";
+import { h } from "./dom.js";
+import { inOneLine } from "./places.js";
 import { address } from "./state.js";
+import { languageOf, t } from "./strings.js";
 
-const SCORES = { late: "meaning and words", cross_encoder: "cross-encoder", linear: "fused", rrf: "fused" };
+const BEFORE_MATCH = 24; // characters of a snippet before its first match: it is on the first of two lines
 
-/** The hits of a response as an ordered list; `state` says what their addresses keep. */
-export function hitList(response, state) {
-  const list = h("ol", { class: "hits" }, response.hits.map((hit) => hitItem(hit, state)));
-  setTimeout(() => drawThumbnails(list), QUIET_MS);
+/** The hits as an ordered list, by their documents; `state` says what their addresses keep. */
+export function hitList(hits, state) {
+  const list = h("ol", { class: "hits" });
+  addHits(list, hits, state);
   return list;
+}
+
+/** Adds hits to a list, those of one document together. */
+export function addHits(list, hits, state) {
+  const groups = new Map();
+  for (const hit of hits) groups.set(hit.doc_id, [...(groups.get(hit.doc_id) ?? []), hit]);
+  list.append(...[...groups.values()].map(([first, ...others]) => h("li", {}, hitLink(first, state, true), others.length ? h("ol", {}, others.map((each) => h("li", {}, hitLink(each, state, false)))) : null)));
+  setTimeout(() => drawThumbnails(list), QUIET_MS);
 }
 
 const QUIET_MS = 400; // the list of somebody who types on is gone by then, and nothing is drawn for it
@@ -19,6 +30,7 @@ async function drawThumbnails(list) {
   for (const image of list.querySelectorAll("img[data-drawn]")) {
     if (!list.isConnected) return;
     image.src = image.dataset.drawn;
+    delete image.dataset.drawn;
     await image.decode().then(() => (image.hidden = false), () => image.remove()); // else words alone tell of it
   }
 }
@@ -31,25 +43,24 @@ function thumbnail(hit) {
   return h("img", { class: "thumb page", "data-drawn": `/thumbnail?${new URLSearchParams({ at: place.uri, passage: hit.chunk_id })}`, alt: "", hidden: true });
 }
 
-function hitItem(hit, state) {
+function hitLink(hit, state, isFirst) {
   const place = hit.citation;
-  const heading = hit.heading_path.length ? hit.heading_path.join(" › ") : hit.title;
-  const link = h(
+  const name = place.kind === "code" && place.symbol ? shownName(place.symbol, place.path) : (hit.heading_path.at(-1) ?? hit.title);
+  const parts = inOneLine(hit.snippet, hit.snippet_matches, BEFORE_MATCH);
+  return h(
     "a",
-    { class: "hit", ...leadsTo(place, hit.chunk_id, state) },
-    thumbnail(hit),
-    h("span", { class: "where" }, h("span", { class: `kind kind-${kindOf(hit)}` }, kindWord(hit)), placeOf(hit)),
-    h("span", { class: "heading" }, place.kind === "code" && place.symbol ? shownName(place.symbol, place.path) : heading),
-    h("span", { class: place.kind === "code" ? "snippet code" : "snippet" }, marked(hit.snippet, hit.snippet_matches)),
+    { class: isFirst ? "hit" : "hit further", ...leadsTo(place, hit.chunk_id, state), "data-chunk": hit.chunk_id },
+    isFirst ? thumbnail(hit) : null,
+    h("span", { class: "head" }, h("span", { class: "heading", lang: languageOf(name) }, h("bdi", {}, name)), h("span", { class: "at" }, placeWord(place))),
+    h("span", { class: place.kind === "code" ? "snippet code" : "snippet", lang: languageOf(hit.snippet) }, parts.map(([text, isMatch]) => (isMatch ? h("mark", {}, text) : text))),
+    isFirst ? pathOf(place.path) : null,
   );
-  link.title = `${SCORES[hit.score_kind] ?? hit.score_kind} ${hit.score.toFixed(2)}`;
-  return h("li", {}, link);
 }
 
 /** The address of a place, and what of it a click needs. Several passages may stand on one page: theirs says which. */
 export function leadsTo(place, chunkId, state) {
   const passage = place.kind === "page" ? chunkId : "";
-  return { href: address({ ...state, at: place.uri, passage, view: "" }), "data-at": place.uri, "data-passage": passage };
+  return { href: address({ ...state, at: place.uri, passage, view: "", heading: "" }), "data-at": place.uri, "data-passage": passage };
 }
 
 /** A qualified name without the module that the path of its file says already: `Foo.bar`. */
@@ -59,59 +70,34 @@ function shownName(qualified, path) {
   return said ? qualified.slice(said.length) : qualified;
 }
 
-function kindOf(hit) {
-  return { page: "pdf", region: "image", caption: "image", time: "audio" }[hit.citation.kind] ?? hit.citation.kind;
-}
-
-function kindWord(hit) {
-  const place = hit.citation;
-  if (place.kind === "code") return place.symbol_kind ?? place.lang ?? "code";
-  if (place.kind === "part") return place.path.slice(place.path.lastIndexOf(".") + 1).toLowerCase();
-  return { line: "note", page: "PDF", region: "image", caption: "image", time: "recording" }[place.kind];
-}
-
-/** The path, its folders quieter than its name, and the place in it. */
-export function placeOf(hit) {
-  const path = hit.citation.path;
+/** A path on one line: where it is too long, its folders are cut. */
+export function pathOf(path) {
   const cut = path.lastIndexOf("/") + 1;
-  return [
-    h("span", { class: "folder" }, path.slice(0, cut)),
-    h("span", { class: "file" }, path.slice(cut)),
-    h("span", { class: "at" }, ` ${placeWord(hit.citation)}`),
-  ];
+  return h("span", { class: "where", title: path }, cut ? h("span", { class: "folder" }, h("bdi", {}, path.slice(0, cut))) : null, h("bdi", { class: "file" }, path.slice(cut)));
 }
 
 /** The place as a person says it. */
 export function placeWord(place) {
   switch (place.kind) {
     case "page":
-      return place.label && place.label !== String(place.page) ? `p. ${place.label} (${place.page})` : `p. ${place.page}`;
+      return t("page", place.label && place.label !== String(place.page) ? `${place.label} (${place.page})` : place.page);
     case "time":
       return `${clock(place.start_ms)}–${clock(place.end_ms)}`;
     case "region":
-      return `${place.w} × ${place.h}`;
+      return t("region");
     case "caption":
-      return `as ${place.model} sees it`;
+      return t("caption", place.model);
     case "part":
       return place.label;
-    default: {
-      const [start, end] = place.kind === "code" ? [place.line_start, place.line_end] : [place.start, place.end];
-      return start === end ? `line ${start}` : `lines ${start}–${end}`;
-    }
+    default:
+      return place.kind === "code" ? t("line", place.line_start, place.line_end) : t("line", place.start, place.end);
   }
 }
 
 /** Milliseconds as minutes and seconds. */
 export function clock(ms) {
-  const seconds = Math.floor(ms / 1000);
-  const minutes = Math.floor(seconds / 60);
-  const rest = String(seconds % 60).padStart(2, "0");
+  const all = Math.floor(ms / 1000);
+  const minutes = Math.floor(all / 60);
+  const rest = String(all % 60).padStart(2, "0");
   return minutes < 60 ? `${minutes}:${rest}` : `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
-}
-
-/** What the status line says of a response. */
-export function summary(response) {
-  const count = response.hits.length;
-  if (!count) return `Nothing found for “${response.query}”.`;
-  return `${count} hit${count === 1 ? "" : "s"}`;
 }

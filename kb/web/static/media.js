@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { clock } from "./hits.js";
+import { t } from "./strings.js";
 
 const file = (path) => `/file?${new URLSearchParams({ path })}`;
 
@@ -56,5 +57,5 @@ export function recording(view) {
     const now = player.currentTime * 1000;
     for (const row of rows) row.classList.toggle("now", !player.paused && Number(row.dataset.start) <= now && now < Number(row.dataset.end));
   });
-  return h("div", { class: "recording" }, player, rows.length ? h("ol", { class: "speech" }, rows) : h("p", { class: "hint" }, "Nothing was heard in it."));
+  return h("div", { class: "recording" }, player, rows.length ? h("ol", { class: "speech" }, rows) : h("p", { class: "hint" }, t("noSpeech")));
 }

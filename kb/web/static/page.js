@@ -2,19 +2,23 @@
 
 import * as api from "./api.js";
 import * as answers from "./ask.js";
-import { byId, h, settled } from "./dom.js";
-import * as filters from "./filters.js";
-import { hitList, summary } from "./hits.js";
+import { byId, command, failure, fill, h, icon, settled } from "./dom.js";
+import { addHits, hitList } from "./hits.js";
 import * as keys from "./keys.js";
+import * as menus from "./menus.js";
 import * as reader from "./reader.js";
 import * as stated from "./state.js";
+import { LANGUAGE, languageOf, seconds, t, useLanguage } from "./strings.js";
 import { showVault } from "./vault.js";
 
-const MODES = [["hybrid", "Words + meaning"], ["lexical", "Words"], ["vector", "Meaning"]];
 const WAIT_MS = 4; // a paste is one question; keys that come while the last one is answered are one more
-const COMPOSING_MS = 500; // a syllable that is being put together is a whole one when nothing is added for so long
-const ASKED = ["q", "mode", "k", ...stated.FILTER_NAMES, "ask", "deep", "answer", "page", "before", "after"]; // what fills the list
-const UNASKED = { ask: "", deep: "", answer: "", page: "", at: "", passage: "", view: "" }; // of what is no answer
+const RESTS_MS = 120; // then the first hit is shown beside the list
+const COUNTS_MS = 300; // then the question is counted
+const MORE = 20;
+const ASKED = ["q", "mode", "k", ...stated.FILTER_NAMES, "ask", "deep", "answer", "page", "before_run", "after_run"]; // what fills the list
+const NOWHERE = { at: "", passage: "", heading: "", view: "" };
+const UNASKED = { ask: "", deep: "", answer: "", page: "", k: "", ...NOWHERE }; // of what is no answer
+const TRAILING_JAMO = /[\u1100-\u11ff\u3131-\u318e]$/u; // of a syllable that is still being put together
 const isWide = matchMedia("(min-width: 60rem)");
 
 let state = stated.read();
@@ -24,10 +28,17 @@ let searches = 0; // how many are underway
 let isWaiting = false; // what is typed is asked once the search underway has ended
 let underway = Promise.resolve(); // the search that was asked last
 let filling = 0; // how often the list was filled: only the last one may show anything
+let glance = null; // the place beside the list that nobody chose: of the first hit, of an answer's source
+let hits = []; // those in the list
+let total = null; // how many passages hold words of the question
+let judged = new Map(); // of the question: each citation with its grade
+let isComposing = false;
 
 const field = byId("question");
 const list = byId("list");
 const status = byId("status");
+const count = byId("count");
+const mode = () => (menus.MODES.includes(state.mode) ? state.mode : (defaults?.mode ?? "hybrid"));
 
 /** Goes to another state: a step of the history, unless only what is typed changed. */
 function go(next, { step = true } = {}) {
@@ -39,56 +50,208 @@ function go(next, { step = true } = {}) {
 
 function render(previous) {
   if (field.value !== state.q && document.activeElement !== field) field.value = state.q;
-  filters.showChosen(state, go);
-  showMode();
+  byId("clearing").hidden = !field.value;
+  menus.drawRow(() => state, go, mode());
+  byId("row").hidden = Boolean(state.page);
+  for (const [id, page] of [["answers", ["answers"]], ["vault", ["vault", "changes", "runs"]]]) {
+    if (page.includes(state.page)) byId(id).setAttribute("aria-current", "page");
+    else byId(id).removeAttribute("aria-current");
+  }
   const words = stated.words(state, ASKED).toString();
-  if (words !== lastSearched) underway = fill(words);
+  if (words !== lastSearched) underway = fillList(words);
   else markOpen();
   document.title = state.q ? `${state.q} · kb` : "kb";
-  const isShown = previous && previous.at === state.at && previous.passage === state.passage && previous.view === state.view;
-  return isShown ? null : reader.show(state, go);
+  const isShown = previous && ["at", "passage", "heading", "view"].every((name) => previous[name] === state[name]);
+  return isShown ? null : showPlace();
+}
+
+/** Shows the place of the state, or what there is a glance at. */
+function showPlace() {
+  const isBare = partPanes();
+  return reader.show(isBare ? state : { ...state, ...(state.at ? {} : glance) }, go);
+}
+
+/** Sets what is beside what; true where no document is shown. */
+function partPanes() {
+  const isBare = !state.at && !(isWide.matches && glance);
+  document.body.classList.toggle("reading", Boolean(state.at));
+  document.body.classList.toggle("beside", !isBare);
+  document.body.classList.toggle("alone", Boolean(state.at) && !stated.words(state, ASKED).toString());
+  byId("reader").hidden = isBare;
+  return isBare;
+}
+
+/** Shows a place beside the list that nobody chose; the address keeps none. */
+function glanceAt(place) {
+  glance = place;
+  if (!state.at) showPlace();
+  markOpen();
+}
+
+/** What was chosen stays in sight until something else is shown. */
+function keepInSight() {
+  if (state.at && hits.length) glance = { at: state.at, passage: state.passage, heading: state.heading };
 }
 
 /** Fills the list with what the state asks for: hits, an answer, or earlier answers. */
-async function fill(words) {
+async function fillList(words) {
   const mine = ++filling;
   lastSearched = words;
   answers.stop();
-  api.cancel("search", "answer", "answers"); // what would fill it later than this
+  glanceSoon.cancel();
+  countSoon.cancel();
+  api.cancel("search", "answer", "answers", "count"); // what would fill it later than this
   document.body.classList.add("searching");
+  const isHits = !state.page && !state.answer && !state.ask && state.q.trim();
+  if (!isHits) {
+    count.textContent = "";
+    hits = [];
+    answers.leave();
+    if (!state.at && glance) glanceAt(null);
+  }
   try {
     if (state.page === "answers") await answers.showEarlier(state, list);
     else if (state.page) await showVault(state, list, go);
-    else if (state.answer) await showAnswer(await answers.showKept(state, list));
-    else if (state.ask && state.q.trim()) await showAnswer(await answers.ask(state, list));
-    else if (state.q.trim()) await search();
+    else if (state.answer) showAnswer(await answers.showKept(state, list));
+    else if (state.ask && state.q.trim()) showAnswer(await answers.ask(state, list));
+    else if (isHits) await search();
     else showStart();
     if (mine !== filling) return;
-    if (state.page || state.answer || state.ask) status.textContent = "";
     markOpen();
   } catch (error) {
     if (mine !== filling) return;
     lastSearched = null;
-    status.textContent = "";
-    list.replaceChildren(failure(error));
+    showFailure(error);
   } finally {
     if (mine === filling) document.body.classList.remove("searching");
   }
 }
 
+function showFailure(error) {
+  const retry = [t("again"), () => location.reload()];
+  const ways = { model_missing: [t("byWords"), () => go({ ...state, mode: "lexical" })], invalid_argument: menus.countOf(state) ? [t("takeAwayAll", menus.countOf(state)), () => go(menus.withoutFilters(state))] : null };
+  count.textContent = "";
+  status.textContent = "";
+  hits = [];
+  fill(list, failure(error, [ways[error.code] ?? retry]));
+  if (!state.at) glanceAt(null);
+}
+
 async function search() {
   const began = performance.now();
+  const asked = state;
+  keepJudgements();
   searches += 1;
-  const found = await api.get("search", "/api/search", stated.searched(state)).finally(() => {
+  const found = await api.get("search", "/api/search", searched()).finally(() => {
     searches -= 1;
     if (isWaiting) typed();
   });
   if (found === null) return; // a newer question is on its way; the hits of the last one stay until then
-  list.replaceChildren(...notes(found), hitList(found, state));
-  status.textContent = `${summary(found)}${found.hits.length ? ` in ${Math.round(performance.now() - began)} ms` : ""}`;
+  answers.leave();
+  hits = found.hits;
+  total = null;
+  const took = seconds(performance.now() - began);
+  fill(list, h("h1", { class: "unseen" }, t("results")), notes(found), hits.length ? hitList(hits, state) : null, hits.length >= found.k ? moreButton() : null);
+  byId("results").scrollTop = 0;
+  if (!isWide.matches && !state.at) scrollTo(0, 0);
+  status.textContent = hits.length ? t("hits", hits.length) : t("nothing", found.query);
+  count.textContent = hits.length ? `${t("hits", hits.length)} · ${took}` : "";
+  if (!hits.length) {
+    glanceAt(null);
+    return;
+  }
+  glance = isWide.matches ? placeOf(links()[0]) : null; // marked at once, shown when typing rests
+  partPanes();
+  glanceSoon();
+  countSoon(asked, took);
 }
 
-/** What goes with an answer that is shown: its own address where it was kept, and the check of its quotations. */
+/** The words of a search; a mode that is none is left out. */
+const searched = (more = {}) => stated.searched({ ...state, mode: menus.MODES.includes(state.mode) ? state.mode : "", ...more });
+
+const glanceSoon = settled(() => {
+  if (!state.at) showPlace();
+}, RESTS_MS);
+
+const countSoon = settled(async (asked, took) => {
+  const found = await api.get("count", "/api/found", stated.searched(asked)).catch(() => null);
+  if (!found?.passages || asked.q !== state.q || !hits.length) return;
+  total = found.is_all ? found.passages : Infinity;
+  count.textContent = `${t("found", found.documents, found.passages, found.is_all)} · ${took}`;
+  list.querySelector(".more-hits")?.replaceWith(moreButton());
+}, COUNTS_MS);
+
+function moreButton() {
+  const rest = Number.isFinite(total) && total !== null ? total - hits.length : 0;
+  return h("button", { type: "button", class: "more-hits", onclick: () => showMore() }, t("showMore", rest > 0 ? rest : 0));
+}
+
+/** Adds the next hits at the end of the list: none of those that are there moves. */
+async function showMore() {
+  const found = await api.get("more", "/api/search", searched({ k: String(hits.length + MORE) })).catch(() => null);
+  if (found === null) return false;
+  const known = new Set(hits.map((hit) => hit.chunk_id));
+  const added = found.hits.filter((hit) => !known.has(hit.chunk_id));
+  const button = list.querySelector(".more-hits");
+  if (!added.length) {
+    button?.replaceWith(h("p", { class: "hint" }, t("thatsAll")));
+    return false;
+  }
+  hits = [...hits, ...added];
+  addHits(list.querySelector(".hits"), added, state);
+  button?.replaceWith(moreButton());
+  state = { ...state, k: String(hits.length) };
+  stated.keep(state, { step: false });
+  lastSearched = stated.words(state, ASKED).toString();
+  return true;
+}
+
+function notes(found) {
+  if (!found.hits.length) return nothing(found);
+  const isByWords = found.mode === "lexical" && mode() !== "lexical";
+  if (isByWords && defaults?.embedded === 0) return h("p", { class: "hint" }, t("wordsOnly"));
+  return found.note ? h("p", { class: "hint", lang: languageOf(found.note) }, found.note) : null;
+}
+
+/** What can be done where nothing was found. */
+function nothing(found) {
+  const filters = menus.countOf(state);
+  const ways = [
+    filters ? [t("takeAwayAll", filters), () => go(menus.withoutFilters(state))] : null,
+    mode() === "lexical" && defaults?.embedded ? [t("byMeaning"), () => go({ ...state, mode: "" })] : null,
+    defaults?.documents ? [t("ask"), () => askIt("")] : null,
+  ].filter(Boolean);
+  return defaults?.documents === 0
+    ? firstUse()
+    : h("div", { class: "nothing" }, h("p", { class: "big" }, t("nothing", found.query)), h("p", {}, t("nothingHelp")), found.note ? h("p", { lang: languageOf(found.note) }, found.note) : null, h("p", { class: "ways" }, ways.map(([word, onclick]) => h("button", { type: "button", onclick }, word))));
+}
+
+function firstUse() {
+  return h("div", { class: "start" }, h("h1", { class: "big" }, t("emptyTitle")), h("p", {}, t("emptyHelp", defaults.workspace)), command("kb ingest"), h("p", { class: "ways" }, h("button", { type: "button", onclick: () => location.reload() }, t("reload"))));
+}
+
+function showStart() {
+  status.textContent = "";
+  if (!defaults) return;
+  if (!defaults.documents) {
+    fill(list, firstUse());
+    return;
+  }
+  fill(
+    list,
+    h(
+      "div",
+      { class: "start" },
+      h("h1", { class: "big" }, t("startCount", defaults.documents, defaults.passages)),
+      h("p", {}, h("bdi", {}, t("from", defaults.workspace))),
+      defaults.last_ingest_at ? h("p", {}, t("readLast", new Date(defaults.last_ingest_at).toLocaleString(LANGUAGE, { dateStyle: "medium", timeStyle: "short" }))) : null,
+      defaults.embedded ? null : h("div", { class: "advice" }, h("p", {}, t("noVectors")), command("kb models install"), command("kb ingest")),
+      h("p", { class: "start-keys" }, h("kbd", {}, "↓"), h("kbd", {}, "↑"), ` ${t("choose")}  `, h("kbd", {}, "Enter"), ` ${t("read")}  `, h("kbd", {}, "?"), ` ${t("allKeys")}`),
+    ),
+  );
+}
+
+/** What goes with an answer that is shown: its own address where it was kept, its source beside it, and what can be done with it. */
 function showAnswer(answer) {
   if (!answer) return;
   if (defaults?.may_write && !state.answer) {
@@ -96,76 +259,56 @@ function showAnswer(answer) {
     stated.keep(state, { step: false });
     lastSearched = stated.words(state, ASKED).toString();
   }
-  const offered = [];
-  if (state.answer && answer.claims.some((each) => each.quote)) {
-    offered.push(["Check its quotations against the files", () => answers.check(state.answer, list)]);
-  }
-  if (!answer.hops) offered.push(["Answer it in steps", () => askIt("1")]);
-  const buttons = offered.map(([words, onclick]) => h("button", { type: "button", class: "quiet", onclick }, words));
-  if (buttons.length) list.querySelector(".made").after(h("p", { class: "offered" }, buttons));
+  const made = list.querySelector(".made");
+  const offered = [
+    state.answer && answer.claims.some((each) => each.quote) ? [t("check"), () => answers.check(state.answer, list)] : null,
+    answer.hops ? null : [t("inSteps"), () => askIt("1")],
+    answer.state === "refused" ? null : [t("copyAnswer"), () => copy(answers.asMarkdown(), t("answer"))],
+    [t("toHits"), toHits],
+  ].filter(Boolean);
+  made.after(h("p", { class: "ways" }, offered.map(([word, onclick]) => h("button", { type: "button", onclick }, word))));
+  byId("results").scrollTop = 0;
+  status.textContent = t(answer.state);
+  const source = list.querySelector("a.source, a.marker");
+  if (isWide.matches && source && answer.state !== "refused") glanceAt(placeOf(source));
 }
 
-function notes(found) {
-  const hint = found.hits.length ? null : h("p", { class: "hint" }, "Fewer or other words may help; so may Alt+M, or taking away a filter.");
-  return [found.note ? h("p", { class: "hint" }, found.note) : null, hint].filter(Boolean);
-}
-
-function failure(error) {
-  return h("div", { class: "failure", role: "alert" }, h("p", {}, error.message), error.hint ? h("p", {}, error.hint) : null);
-}
-
-function showStart() {
-  status.textContent = "";
-  if (!defaults) return;
-  const count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
-  list.replaceChildren(
-    h(
-      "div",
-      { class: "start" },
-      h("p", { class: "start-count" }, `${count(defaults.documents, "document")}, ${count(defaults.passages, "passage")}`),
-      h("p", {}, `from ${defaults.workspace}`),
-      defaults.last_ingest_at ? h("p", {}, `read last ${new Date(defaults.last_ingest_at).toLocaleString()}`) : null,
-      h("p", { class: "start-keys" }, h("kbd", {}, "↓"), h("kbd", {}, "↑"), " choose  ", h("kbd", {}, "Enter"), " read  ", h("kbd", {}, "?"), " all keys"),
-    ),
-  );
-}
-
-function showMode() {
-  const mode = state.mode || defaults?.mode || "hybrid";
-  const button = byId("modes");
-  button.textContent = MODES.find(([name]) => name === mode)[1];
-  button.setAttribute("aria-label", `Found by: ${button.textContent}. Change`);
-}
-
-function changeMode() {
-  const now = state.mode || defaults?.mode || "hybrid";
-  const next = MODES[(MODES.findIndex(([name]) => name === now) + 1) % MODES.length][0];
-  go({ ...state, mode: next === defaults?.mode ? "" : next });
-}
+const toHits = () => {
+  go({ ...state, ...UNASKED });
+  field.focus();
+};
 
 /** The links of the hits. */
 const links = () => [...list.querySelectorAll("a.hit")];
 
 /** Where a link leads, as the state has it. */
-const placeOf = (link) => ({ at: link.dataset.at, passage: link.dataset.passage ?? "" });
+const placeOf = (link) => ({ at: link.dataset.at, passage: link.dataset.passage ?? "", heading: "" });
 
 function markOpen() {
+  const open = state.at ? state : glance;
   for (const link of links()) {
-    const on = link.dataset.at === state.at && (link.dataset.passage ?? "") === state.passage;
+    const on = Boolean(open) && link.dataset.at === open.at && (link.dataset.passage ?? "") === open.passage;
     if (on) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
+    const grade = judged.get(link.dataset.at);
+    link.classList.toggle("good-hit", grade === 1);
+    link.classList.toggle("bad-hit", grade === 0);
   }
 }
 
-/** Marks the hit that is `by` further down; on a wide page it is shown beside the list. */
+const marked = () => list.querySelector("a.hit.here") ?? list.querySelector('a.hit[aria-current="true"]');
+
+/** Marks the hit that is `by` further down; on a wide page it is shown beside the list. More come at its end. */
 function move(by) {
   const all = links();
   if (!all.length) return;
-  const at = all.findIndex((link) => link.classList.contains("here") || link.getAttribute("aria-current") === "true");
-  const next = all[Math.min(Math.max(at + by, 0), all.length - 1)];
+  const at = all.indexOf(marked());
+  const from = isWide.matches ? Math.max(at, 0) : at; // wide, the first is shown before any key
+  const next = all[Math.min(Math.max(from + by, 0), all.length - 1)];
+  if (next === all.at(-1) && list.querySelector(".more-hits")) showMore();
   mark(next);
   next.scrollIntoView({ block: "nearest" });
-  status.textContent = `${all.indexOf(next) + 1} of ${all.length}: ${next.querySelector(".heading").textContent}, ${next.dataset.at ?? ""}`;
+  status.textContent = t("position", all.indexOf(next) + 1, all.length, `${next.querySelector(".heading").textContent}, ${next.dataset.at ?? ""}`);
   if (isWide.matches && next.dataset.at) preview(next);
 }
 
@@ -173,10 +316,10 @@ function mark(link) {
   for (const each of links()) each.classList.toggle("here", each === link);
 }
 
-const preview = settled((link) => go({ ...state, ...placeOf(link) }, { step: !state.at }), 60);
+const preview = settled((link) => go({ ...state, ...placeOf(link), view: state.view }, { step: !state.at }), 60);
 
 async function openMarked() {
-  const link = list.querySelector("a.hit.here") ?? list.querySelector('a.hit[aria-current="true"]') ?? links()[0];
+  const link = marked() ?? links()[0];
   if (!link) return;
   preview.cancel();
   if (link.dataset.answer) {
@@ -188,13 +331,19 @@ async function openMarked() {
   (document.querySelector("#reader .paged") ?? byId("reader")).focus(); // what scrolls
 }
 
+/** Stops an answer; else goes back to the list, from an answer to its hits, then to an empty field. */
 function back() {
-  if (state.at && (!isWide.matches || byId("reader").contains(document.activeElement))) {
-    const link = links().find((each) => each.dataset.at === state.at);
-    if (!isWide.matches) go({ ...state, at: "", passage: "", view: "" });
+  if (answers.stop()) return;
+  const isInReader = byId("reader").contains(document.activeElement);
+  const link = links().find((each) => each.dataset.at === state.at) ?? marked();
+  if (state.at && !isWide.matches) {
+    go({ ...state, ...NOWHERE });
     (link ?? field).focus();
-  } else if (state.at) {
-    go({ ...state, at: "", passage: "", view: "" });
+  } else if (isInReader) (link ?? field).focus();
+  else if (state.ask || state.answer) toHits();
+  else if (state.at) {
+    keepInSight();
+    go({ ...state, ...NOWHERE });
     field.focus();
   } else if (document.activeElement !== field) {
     field.focus();
@@ -208,17 +357,78 @@ function back() {
 async function copy(text, what) {
   if (!text) return;
   await navigator.clipboard.writeText(text);
-  status.textContent = `${what} copied`;
+  status.textContent = t("copied", what);
+  tell(t("copied", what));
 }
 
-/** What is typed, without the question marks that ask: one for an answer, two for one in steps. */
-const question = () => field.value.slice(0, field.maxLength).replace(/^\s*(\?\s*){0,2}/u, ""); // an address holds no more
+/** Says something in the place of the counts for a moment. */
+let told = null;
+function tell(text) {
+  told ??= count.textContent;
+  count.textContent = text;
+  tellAgain();
+}
+const tellAgain = settled(() => {
+  count.textContent = told;
+  told = null;
+}, 1600);
+
+const openPlace = () => (state.at ? state : (glance ?? NOWHERE));
+
+async function openInProgram() {
+  const { at } = openPlace();
+  if (!at) return;
+  try {
+    const { program } = await (await api.post("/api/open", { at })).json();
+    tell(t("opened", program));
+  } catch (error) {
+    byId("reader").prepend(failure(error));
+  }
+}
+
+/** Judges the hit that is marked, or takes the same judgement back. */
+function judge(grade) {
+  const { at } = openPlace();
+  if (!at || !hits.length) return;
+  if (!defaults?.may_write) {
+    tell(t("judgeLocked"));
+    return;
+  }
+  if (judged.get(at) === grade) judged.delete(at);
+  else judged.set(at, grade);
+  markOpen();
+  status.textContent = t(grade ? "good" : "bad");
+  tell(t("judged"));
+}
+
+let judgedQuestion = "";
+/** Adds the last question to the golden set if one of its hits is good. */
+function keepJudgements() {
+  const places = Object.fromEntries(judged);
+  if (judgedQuestion && judgedQuestion !== state.q && [...judged.values()].includes(1)) {
+    api.post("/api/judge", { query: judgedQuestion, places }, undefined, true).catch((error) => tell(error.message));
+  }
+  if (judgedQuestion !== state.q) judged = new Map();
+  judgedQuestion = state.q;
+}
+addEventListener("pagehide", () => {
+  if ([...judged.values()].includes(1)) api.post("/api/judge", { query: judgedQuestion, places: Object.fromEntries(judged) }, undefined, true).catch(() => null);
+});
+
+/** What is typed, without the question marks that ask, and without the part of a syllable that is being put together. */
+function question() {
+  const value = isComposing ? field.value.replace(TRAILING_JAMO, "") : field.value;
+  return value.slice(0, field.maxLength).replace(/^\s*(\?\s*){0,2}/u, ""); // an address holds no more
+}
 const inSteps = () => (/^\s*\?\s*\?/u.test(field.value) ? "1" : "");
 
 const typed = settled(() => {
   isWaiting = searches > 0;
+  byId("clearing").hidden = !field.value;
   if (isWaiting) return;
-  if (question() !== state.q) go({ ...state, ...UNASKED, q: question() }, { step: false });
+  if (question() === state.q) return;
+  keepInSight();
+  go({ ...state, ...UNASKED, q: question() }, { step: Boolean(state.at || state.answer || state.ask || state.page) });
 }, WAIT_MS);
 
 function askIt(deep = inSteps()) {
@@ -234,24 +444,24 @@ async function caughtUp() {
   typed.now();
   await underway;
 }
-const composed = settled(() => typed.now(), COMPOSING_MS);
 
 field.addEventListener("input", (event) => {
-  if (event.isComposing) {
-    typed.cancel();
-    composed();
-  } else {
-    composed.cancel();
-    typed();
-  }
+  isComposing = event.isComposing;
+  typed();
 });
 field.addEventListener("compositionend", () => {
-  composed.cancel();
+  isComposing = false;
   typed();
 });
 byId("asking").addEventListener("submit", (event) => {
   event.preventDefault(); // Enter is one of the keys; this is a phone's own
   typed.now();
+});
+byId("clearing").append(icon("close"));
+byId("clearing").addEventListener("click", () => {
+  field.value = "";
+  typed.now();
+  field.focus();
 });
 list.addEventListener("click", (event) => {
   const part = event.target.closest("a[data-page]");
@@ -267,7 +477,7 @@ list.addEventListener("click", (event) => {
   if (link.dataset.answer) {
     field.value = link.dataset.question;
     go({ ...state, ...UNASKED, q: link.dataset.question, answer: link.dataset.answer });
-  } else go({ ...state, ...(question() === state.q ? {} : { ...UNASKED, q: question() }), ...placeOf(link) });
+  } else go({ ...state, ...(question() === state.q ? {} : { ...UNASKED, q: question() }), ...placeOf(link), view: "" });
 });
 byId("reader").addEventListener("click", async (event) => {
   const near = event.target.closest("a.to-document");
@@ -278,34 +488,40 @@ byId("reader").addEventListener("click", async (event) => {
     go({ ...state, ...placeOf(near), view: "" });
     return;
   }
-  const from = state.at.replace(/#(L\d|[a-z]+=)[^#]*$/u, "");
+  const from = openPlace().at.replace(/#(L\d|[a-z]+=)[^#]*$/u, "");
+  const heading = link.dataset.note.split("#").slice(1).at(-1) ?? "";
   try {
     const found = await api.get("linked", "/api/linked", new URLSearchParams({ name: link.dataset.note, from }));
-    if (found) go({ ...state, at: found.doc_path, passage: "", view: "" });
-  } catch (error) {
+    if (found) go({ ...state, at: found.doc_path, passage: "", heading, view: "" });
+  } catch {
     link.classList.add("missing");
-    link.title = error.message;
-    status.textContent = error.message;
+    link.title = t("noNote", link.dataset.note);
+    status.textContent = link.title;
   }
 });
-byId("modes").addEventListener("click", changeMode);
 byId("answering").addEventListener("click", () => askIt());
-byId("earlier").addEventListener("click", (event) => {
-  event.preventDefault();
-  go({ ...state, ...UNASKED, q: question(), page: "answers" });
+for (const [id, page] of [["answers", "answers"], ["vault", "vault"]]) {
+  byId(id).addEventListener("click", (event) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    go({ ...state, ...UNASKED, q: question(), page });
+  });
+}
+byId("more").append(icon("dots"));
+byId("more").addEventListener("click", () => {
+  const pages = [["answers", "answers"], ["vault", "vault"]].map(([name, page]) => [t(name), () => go({ ...state, ...UNASKED, q: question(), page })]);
+  const other = LANGUAGE === "ko" ? "en" : "ko";
+  menus.offer("more", t("menu"), [...(isWide.matches ? [] : pages), [t("keys"), keys.showHelp, "?"], [other === "ko" ? "한국어" : "English", () => useLanguage(other)]]);
 });
-byId("vault").addEventListener("click", (event) => {
-  event.preventDefault();
-  go({ ...state, ...UNASKED, q: question(), page: "vault" });
-});
-byId("filtering").addEventListener("click", () => filters.open(() => state, go));
-byId("helping").addEventListener("click", keys.showHelp);
 addEventListener("popstate", () => {
   const previous = state;
   state = stated.read();
   field.value = state.q;
   render(previous);
 });
+isWide.addEventListener("change", showPlace);
+
+const cited = () => openPlace().at;
 keys.listen({
   field: () => {
     field.focus();
@@ -324,14 +540,78 @@ keys.listen({
     openMarked();
   },
   back,
-  mode: changeMode,
-  filters: () => filters.open(() => state, go),
-  copyPlace: () => copy(state.at, "citation"),
-  copyText: () => copy(reader.shownText(), "text"),
-  view: () => state.at && go({ ...state, view: { "": "raw", raw: "both", both: "" }[state.view] }),
+  mode: () => go({ ...state, mode: menus.MODES[(menus.MODES.indexOf(mode()) + 1) % menus.MODES.length] }),
+  filters: () => menus.openFilters(() => state, go),
+  copyPlace: () => copy(cited(), t("citation")),
+  copyLink: () => copy(reader.markdownLink(), t("markdownLink")),
+  copyText: () => copy(reader.shownText(), t("text")),
+  program: openInProgram,
+  good: () => judge(1),
+  bad: () => judge(0),
+  view: () => {
+    const place = openPlace();
+    if (place.at) go({ ...state, ...place, view: { "": "raw", raw: "both", both: "" }[state.view] });
+  },
   help: keys.showHelp,
 });
+byId("reader").addEventListener("act", (event) => {
+  const { act } = event.detail;
+  if (act === "cite") {
+    menus.offer("citing", t("cite"), [
+      [t("copyCitation"), () => copy(cited(), t("citation")), "y"],
+      [t("copyMarkdown"), () => copy(reader.markdownLink(), t("markdownLink")), "m"],
+      [t("copyText"), () => copy(reader.shownText(), t("text")), "t"],
+    ]);
+  } else if (act === "open") openInProgram();
+  else if (act === "next" || act === "previous") {
+    const all = links();
+    const at = all.findIndex((each) => each.dataset.at === state.at && (each.dataset.passage ?? "") === state.passage);
+    const next = all[at + (act === "next" ? 1 : -1)];
+    if (next) go({ ...state, ...placeOf(next) }, { step: false });
+  } else back();
+});
 
+/** The width of the list, kept in the browser; in percent. */
+const divider = byId("divider");
+function setWidth(percent) {
+  const width = Math.round(Math.min(Math.max(percent, 22), 60));
+  document.documentElement.style.setProperty("--list", `${width}%`);
+  divider.setAttribute("aria-valuenow", width);
+  try {
+    localStorage.setItem("kb-list", width);
+  } catch {
+    return; // a browser that keeps nothing: it has this width as long as the page is there
+  }
+}
+divider.addEventListener("pointerdown", (event) => {
+  event.preventDefault();
+  divider.setPointerCapture(event.pointerId);
+  divider.onpointermove = (moved) => setWidth((100 * moved.clientX) / innerWidth);
+});
+divider.addEventListener("pointerup", () => (divider.onpointermove = null));
+divider.addEventListener("keydown", (event) => {
+  const by = { ArrowLeft: -2, ArrowRight: 2 }[event.key];
+  if (by) setWidth(Number(divider.getAttribute("aria-valuenow")) + by);
+});
+const storedWidth = () => {
+  try {
+    return Number(localStorage.getItem("kb-list")) || 38;
+  } catch {
+    return 38;
+  }
+};
+
+/** Says all that the page's markup says in the language of the page. */
+function speak() {
+  document.documentElement.lang = LANGUAGE;
+  for (const each of document.querySelectorAll("[data-t]")) each.textContent = t(each.dataset.t);
+  for (const each of document.querySelectorAll("[data-label]")) each.setAttribute("aria-label", t(each.dataset.label));
+  for (const each of document.querySelectorAll("[data-title]")) each.title = t(each.dataset.title);
+  for (const each of document.querySelectorAll("[data-placeholder]")) each.placeholder = t(each.dataset.placeholder);
+}
+
+speak();
+setWidth(storedWidth());
 try {
   field.value = state.q;
   if (!state.at) field.focus();
@@ -339,9 +619,9 @@ try {
   if (!state.ask) render(null);
   defaults = await starting;
   if (state.ask) render(null); // a POST needs what the start tells
-  showMode();
+  menus.drawRow(() => state, go, mode());
   if (!state.q && !state.page && !state.answer) showStart();
 } catch (error) {
-  list.replaceChildren(failure(error));
+  showFailure(error);
 }
 document.documentElement.dataset.ready = "true";

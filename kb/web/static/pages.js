@@ -3,8 +3,9 @@
 
 import { cancel, get } from "./api.js";
 import { h, settled } from "./dom.js";
+import { t } from "./strings.js";
 
-const ZOOMS = [["", "Fit"], ["1", "100%"], ["1.5", "150%"], ["2", "200%"]]; // of the printed size
+const ZOOMS = [["", t("fit")], ["1", "100%"], ["1.5", "150%"], ["2", "200%"]]; // of the printed size
 const PIXELS_A_POINT = 96 / 72;
 const RESTS_MS = 60; // a page that is only scrolled past is not drawn
 const MARGIN_PIXELS = 12; // left of the text of an enlarged page
@@ -64,13 +65,13 @@ export function notDrawn(view, error) {
     { class: "failure", role: "alert" },
     h("p", {}, error.message),
     h("p", {}, error.hint),
-    h("p", {}, h("a", { href: file, download: view.document.doc_path.split("/").at(-1) }, "Save the PDF")),
+    h("p", {}, h("a", { href: file, download: view.document.doc_path.split("/").at(-1) }, t("savePdf"))),
     view.place_text ? h("blockquote", { class: "read-there" }, view.place_text) : null,
   );
 }
 
 function blank(size, number, count, place) {
-  const sheet = h("section", { class: "sheet", "data-page": number, "aria-label": `Page ${number} of ${count}` });
+  const sheet = h("section", { class: "sheet", "data-page": number, "aria-label": t("pageOf", number, count) });
   sheet.style.aspectRatio = `${size.width} / ${size.height}`;
   if (number === place?.page) sheet.append(...place.regions.map((region) => rectangle(region, size)));
   return sheet;
@@ -201,7 +202,7 @@ function scale(sheet) {
 
 /** The bar below the pages, and the function that shows which one is in sight. */
 function toolsOf(sheets, holder, sizes) {
-  const number = h("input", { type: "number", min: 1, max: sheets.length, value: 1, "aria-label": `Page, of ${sheets.length}` });
+  const number = h("input", { type: "number", min: 1, max: sheets.length, value: 1, "aria-label": t("pageField", sheets.length) });
   const turnTo = (wanted) => sheets[Math.min(Math.max(wanted, 1), sheets.length) - 1]?.scrollIntoView({ block: "start", inline: "nearest" });
   let isTyped = false;
   number.addEventListener("input", () => (isTyped = true));
@@ -210,7 +211,7 @@ function toolsOf(sheets, holder, sizes) {
     isTyped = false;
     turnTo(Number(number.value) || 1);
   });
-  const step = (by, word, sign) => h("button", { type: "button", class: "quiet", "aria-label": word, onclick: () => turnTo(Number(number.value) + by) }, sign);
+  const step = (by, word, sign) => h("button", { type: "button", "aria-label": word, onclick: () => turnTo(Number(number.value) + by) }, sign);
   const zooms = ZOOMS.map(([value, word]) => h("button", { type: "button", "data-zoom": value, onclick: () => enlarge(value) }, word));
   const enlarge = (value) => {
     const page = sheets[Number(number.value) - 1];
@@ -232,12 +233,12 @@ function toolsOf(sheets, holder, sizes) {
   enlarge(zoom);
   const tools = h(
     "div",
-    { class: "page-tools", role: "toolbar", "aria-label": "Pages" },
-    step(-1, "Previous page", "‹"),
+    { class: "page-tools", role: "toolbar", "aria-label": t("pages") },
+    step(-1, t("previousPage"), "‹"),
     number,
     h("span", { "aria-hidden": "true" }, `/ ${sheets.length}`),
-    step(1, "Next page", "›"),
-    h("div", { class: "segments", role: "group", "aria-label": "Size" }, zooms),
+    step(1, t("nextPage"), "›"),
+    h("div", { class: "segments", role: "group", "aria-label": t("size") }, zooms),
   );
   const toPage = (current) => {
     if (!isTyped) number.value = current;

@@ -1,48 +1,60 @@
 // The document beside the hits: a note as it reads or by its lines, a source by its lines; the cited place marked.
 
 import { get } from "./api.js";
-import { byId, fill, h } from "./dom.js";
-import { placeWord } from "./hits.js";
+import { quotedAt } from "./ask.js";
+import { byId, failure, fill, h, icon } from "./dom.js";
+import { pathOf, placeWord } from "./hits.js";
 import { picture, recording } from "./media.js";
 import { notDrawn, pages } from "./pages.js";
+import { find, lettersOf, rangeOf } from "./places.js";
 import { address, words } from "./state.js";
+import { languageOf, t } from "./strings.js";
 import { showNear } from "./vault.js";
 
-const VIEWS = [["", "Read"], ["raw", "Lines"], ["both", "Both"]];
+const VIEWS = [["", "rendered"], ["raw", "raw"], ["both", "both"]];
 const LINES_APIECE = 200; // the browser lays out what is in sight, in pieces of so many lines
+const FEW_HEADINGS = 3; // a note with fewer needs no list of them
+const MOST_LETTERS = 300_000; // of a note in which quotations are looked for
 
-let shown = null; // the doc_view.v1 that is there
+let shown = null; // the doc_view.v1 that is there, with what it was asked by
 
 /** Shows the place that the state names; hides the reader where it names none. */
 export async function show(state, go) {
   const reader = byId("reader");
-  document.body.classList.toggle("reading", Boolean(state.at));
   if (!state.at) {
     reader.hidden = true;
     shown = null;
     return;
   }
   try {
-    const asked = words(state, ["at", "passage"]);
-    const same = shown && shown.asked === asked.toString();
-    const found = same ? shown.view : await get("document", "/api/document", asked);
-    if (found === null) return;
-    shown = { asked: asked.toString(), view: found, question: state.q };
-    const parts = body(found, state);
-    fill(reader, head(found, state, go), parts, parts.firstChild?.tools);
+    const asked = words(state, ["at", "passage"]).toString();
+    const view = shown?.asked === asked ? shown.view : await get("document", "/api/document", words(state, ["at", "passage"]));
+    if (view === null) return;
+    const form = words(state, ["at", "passage", "heading", "view"]).toString();
+    const isThere = shown?.form === form && !reader.querySelector(".failure");
+    shown = { asked, form, view, question: state.q };
+    if (isThere) {
+      markWords(reader, state);
+      return;
+    }
+    const made = body(view, state);
+    fill(reader, phoneHead(view), head(view, state, go), made, made.firstChild?.tools, phoneFoot());
     reader.hidden = false;
-    reader.setAttribute("aria-label", found.document.title);
-    scrollToPlace(reader);
-    highlightWords(reader, state.q);
-    if (found.document.media_type.startsWith("code/")) showOutline(found, state, reader.querySelector(".doc-body")).catch(() => null);
-    if (found.lines !== null) showNear(found.document.doc_path, state, reader.querySelector(".doc-body")).catch(() => null);
+    reader.setAttribute("aria-label", view.document.title);
+    scrollToPlace(reader, state);
+    markWords(reader, state);
+    const holder = reader.querySelector(".doc-body");
+    if (view.document.media_type.startsWith("code/")) showOutline(view, state, holder).catch(() => null);
+    else if (view.html !== null && state.view !== "raw") showHeadings(holder);
+    if (view.lines !== null) showNear(view.document.doc_path, state, holder).catch(() => null);
   } catch (error) {
+    shown = null;
     reader.hidden = false;
-    reader.replaceChildren(h("div", { class: "failure", role: "alert" }, h("p", {}, error.message), h("p", {}, error.hint)));
+    fill(reader, phoneHead(null), failure(error));
   }
 }
 
-byId("reader").addEventListener("laid", () => highlightWords(byId("reader"), shown?.question ?? "")); // a page of a PDF has text
+byId("reader").addEventListener("laid", () => shown && markWords(byId("reader"), { q: shown.question, at: "" })); // a page of a PDF has text
 
 /** The text of the place that is shown, as it stands in the file; of the whole document where no place is. */
 export function shownText() {
@@ -52,49 +64,64 @@ export function shownText() {
   return [...(cited.length ? cited : reader.querySelectorAll(".note, .line, .said, .read-there"))].map((each) => each.textContent).join("\n");
 }
 
+/** The place that is shown as a Markdown link. */
+export function markdownLink() {
+  if (!shown) return "";
+  const { document: found, citation } = shown.view;
+  const target = citation?.uri ?? found.doc_path;
+  return `[${found.title.replace(/[[\]]/gu, "")}${citation ? `, ${placeWord(citation)}` : ""}](<${target.replace(/[<>]/gu, "")}>)`;
+}
+
+const act = (name) => byId("reader").dispatchEvent(new CustomEvent("act", { detail: { act: name } }));
+const button = (name, id, ...children) => h("button", { type: "button", id, onclick: () => act(name) }, children);
+
+function phoneHead(view) {
+  return h("div", { class: "phone-head" }, h("button", { type: "button", class: "back", "aria-label": `‹ ${t("back")}`, onclick: () => act("back") }, icon("left"), h("bdi", {}, view?.document.title ?? t("back"))));
+}
+
+function phoneFoot() {
+  return h("div", { class: "phone-foot" }, h("button", { type: "button", onclick: () => act("previous") }, icon("left"), t("previousHit")), h("button", { type: "button", onclick: () => act("next") }, t("nextHit"), icon("right")));
+}
+
 function head(view, state, go) {
   const place = view.citation;
-  const document_ = view.document;
+  const found = view.document;
   const views = view.html === null ? [] : VIEWS;
+  const segment = ([value, word]) => {
+    const onclick = (event) => {
+      event.preventDefault();
+      go({ ...state, view: value });
+    };
+    return h("a", { href: address({ ...state, view: value }), "aria-current": value === state.view ? "true" : null, onclick }, t(word));
+  };
   return h(
     "header",
     { class: "doc-head" },
-    h("button", { type: "button", class: "quiet back", onclick: () => go({ ...state, at: "", passage: "", view: "" }) }, "‹ Results"),
-    h("h1", {}, document_.title),
-    h("p", { class: "doc-place" }, document_.doc_path, place ? h("span", { class: "at" }, ` ${placeWord(place)}`) : null),
-    view.is_current ? null : h("p", { class: "stale" }, "The file has changed since it was indexed; this is what was indexed."),
+    h("div", { class: "doc-title" }, h("h1", { lang: languageOf(found.title) }, h("bdi", {}, found.title)), h("p", { class: "doc-place" }, pathOf(found.doc_path), place ? h("span", { class: "at" }, placeWord(place)) : null)),
     h(
       "div",
       { class: "doc-tools" },
-      views.length
-        ? h(
-            "div",
-            { class: "segments", role: "group", "aria-label": "How the note is shown" },
-            views.map(([value, word]) =>
-              h(
-                "a",
-                {
-                  href: address({ ...state, view: value }),
-                  "aria-current": value === state.view ? "true" : null,
-                  onclick: (event) => {
-                    event.preventDefault();
-                    go({ ...state, view: value });
-                  },
-                },
-                word,
-              ),
-            ),
-          )
-        : null,
-      document_.tags.map((tag) => h("a", { class: "tag", href: address({ ...state, tag: [tag], at: "", passage: "", view: "" }) }, `#${tag}`)),
+      views.length ? h("div", { class: "segments", role: "group", "aria-label": t("views") }, views.map(segment)) : null,
+      button("cite", "citing", icon("copy"), t("cite")),
+      h("button", { type: "button", title: t("openTitle"), onclick: () => act("open") }, icon("open"), t("open")),
+      found.tags.slice(0, 6).map((tag) => h("a", { class: "tag", href: address({ ...state, tag: [tag], at: "", passage: "", view: "" }) }, `#${tag}`)),
     ),
+    warning(view),
   );
+}
+
+/** What must be known of a place before it is believed. */
+function warning(view) {
+  const line = view.citation ? (view.citation.line_start ?? view.citation.start) : 0;
+  const isBeyond = view.lines !== null && line > view.lines.length;
+  const said = [isBeyond ? t("noSuchLine", line, view.lines.length) : null, view.is_current ? null : t(view.is_gone ? "gone" : "stale")].filter(Boolean);
+  return said.length ? h("p", { class: "stale", role: "note" }, said.join(" ")) : null;
 }
 
 function body(view, state) {
   const place = view.citation;
   const kind = view.document.media_type.split("/")[0];
-  if (kind === "pdf") return h("div", { class: "doc-body paged", role: "region", "aria-label": "Pages", tabindex: "0" }, pdfPages(view));
+  if (kind === "pdf") return h("div", { class: "doc-body paged", role: "region", "aria-label": t("pages"), tabindex: "0" }, view.pages ? pages(view) : notDrawn(view, { message: t("noPdfText"), hint: t("hint_not_found") }));
   if (kind === "image") return h("div", { class: "doc-body wide" }, picture(view));
   if (kind === "audio") return h("div", { class: "doc-body" }, recording(view));
   if (view.lines === null) return h("div", { class: "doc-body" }, h("blockquote", { class: "read-there" }, view.place_text));
@@ -111,36 +138,39 @@ async function showOutline(view, state, holder) {
   const found = await get("outline", "/api/outline", new URLSearchParams({ path: view.document.doc_path }));
   if (!found?.length) return;
   const place = view.citation;
-  const here = place ? place.line_start ?? place.start : 0;
+  const here = place ? (place.line_start ?? place.start) : 0;
   const inside = found.filter((each) => each.citation.line_start <= here && each.citation.line_end >= here).at(-1);
   const names = new Set(found.map((each) => each.qualified_name));
   const list = (parent) => {
     const own = found.filter((each) => (parent === null ? !names.has(each.parent) : each.parent === parent));
     return own.length ? h("ol", {}, own.map((each) => h("li", {}, definition(each, each === inside, state), list(each.qualified_name)))) : null;
   };
-  const made = h("nav", { class: "outline", "aria-label": "Definitions" }, h("details", { open: true }, h("summary", {}, `${found.length} definition${found.length === 1 ? "" : "s"}`), list(null)));
-  keepingPlace(holder, () => {
-    holder.classList.add("outlined");
-    holder.prepend(made);
-  });
+  putAside(holder, t("definitions", found.length), list(null));
 }
 
-/** Changes what stands around the cited place, and leaves it where it was seen. */
-function keepingPlace(holder, change) {
+/** The headings of a note, beside it; a click goes there. */
+function showHeadings(holder) {
+  const found = [...holder.querySelectorAll(".note :is(h1, h2, h3)")].filter((each) => !each.classList.contains("repeats"));
+  if (found.length < FEW_HEADINGS) return;
+  const cited = holder.querySelector(".cited");
+  const here = cited ? found.findLast((each) => each === cited || cited.contains(each) || each.compareDocumentPosition(cited) & Node.DOCUMENT_POSITION_FOLLOWING) : null;
+  const top = Math.min(...found.map((each) => Number(each.localName[1])));
+  const items = found.map((each) => h("li", { class: `depth-${Number(each.localName[1]) - top}` }, h("button", { type: "button", "aria-current": each === here ? "location" : null, onclick: () => each.scrollIntoView({ block: "start", behavior: "smooth" }) }, each.textContent)));
+  putAside(holder, t("onThisPage"), h("ol", {}, items));
+}
+
+/** Puts a list beside the text and leaves the cited place where it was seen. */
+function putAside(holder, title, list) {
   const cited = holder.querySelector(".cited");
   const before = cited?.getBoundingClientRect().top;
-  change();
+  holder.classList.add("outlined");
+  holder.prepend(h("nav", { class: "outline", "aria-label": title }, h("details", { open: holder.clientWidth > 800 }, h("summary", {}, title), list)));
   if (cited) byId("reader").scrollTop += cited.getBoundingClientRect().top - before;
 }
 
 function definition(each, isHere, state) {
   const place = each.citation;
   return h("a", { class: "to-document", href: address({ ...state, at: place.uri, passage: "" }), "data-at": place.uri, "aria-current": isHere ? "location" : null, title: each.signature }, h("span", { class: "what" }, each.kind), each.name);
-}
-
-function pdfPages(view) {
-  if (view.pages) return pages(view);
-  return notDrawn(view, { message: "kb has no text of this PDF's pages.", hint: "kb ingest reads it again" });
 }
 
 function note(view, range) {
@@ -153,11 +183,17 @@ function note(view, range) {
   }
   for (const link of made.querySelectorAll("[data-tag]")) link.href = address({ q: `#${link.dataset.tag}`, tag: [link.dataset.tag] });
   for (const link of made.querySelectorAll("a[data-outside]")) link.target = "_blank";
+  for (const heading of made.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    const last = heading.lastChild;
+    if (last?.nodeType === Node.TEXT_NODE) last.data = last.data.replace(/\s*\{\s*#[\w.-]+\s*\}\s*$/u, ""); // its anchor
+  }
+  const first = made.firstElementChild;
+  if (first?.localName === "h1" && first.textContent.trim() === view.document.title.trim()) first.classList.add("repeats"); // it stands above
   if (range) markBlocks(made, range);
   return made;
 }
 
-/** Marks the smallest blocks that stand on the cited lines. */
+/** Marks the smallest blocks that stand on the cited lines; those one behind the other are one mark. */
 function markBlocks(made, [start, end]) {
   const blocks = [...made.querySelectorAll("[data-from]")];
   const inside = blocks.filter((each) => Number(each.dataset.from) <= end && Number(each.dataset.to) >= start);
@@ -166,6 +202,15 @@ function markBlocks(made, [start, end]) {
     const holdsSmaller = inside.some((other) => other !== block && block.contains(other));
     const inMarked = inside.some((other) => other !== block && other.contains(block) && other.classList.contains("cited"));
     if ((whole || !holdsSmaller) && !inMarked) block.classList.add("cited");
+  }
+  for (const block of made.querySelectorAll(".cited")) {
+    if (["UL", "OL", "TABLE", "THEAD", "TBODY", "TR"].includes(block.parentElement.tagName) || block.parentElement.classList.contains("cited")) continue;
+    const run = [block];
+    while (run.at(-1).nextElementSibling?.classList.contains("cited")) run.push(run.at(-1).nextElementSibling);
+    const around = h("div", { class: "cited" });
+    block.before(around);
+    around.append(...run);
+    for (const each of run) each.classList.remove("cited");
   }
 }
 
@@ -177,14 +222,14 @@ function lines(found, range) {
     piece.innerHTML = found
       .slice(first, first + LINES_APIECE)
       .map((line, index) => {
-        const number = first + index + 1;
-        const cited = number >= start && number <= end ? " cited" : "";
-        return `<div class="row"><span class="number" aria-hidden="true">${number}</span><span class="line${cited}">${line}\n</span></div>`;
+        const at = first + index + 1;
+        const cited = at >= start && at <= end ? " cited" : "";
+        return `<div class="row-of${cited}"><span class="number" aria-hidden="true">${at}</span><span class="line${cited}">${line}\n</span></div>`;
       })
       .join(""); // each line is HTML that the server made, all of the file's own escaped
     pieces.push(piece);
   }
-  return h("div", { class: "lines", role: "region", "aria-label": "Lines", tabindex: "0" }, pieces);
+  return h("div", { class: "lines", role: "region", "aria-label": t("lines"), tabindex: "0" }, pieces);
 }
 
 async function showPicture(holder, from) {
@@ -200,44 +245,65 @@ async function showPicture(holder, from) {
 }
 
 /** Scrolls there, and again as long as what comes into sight turns out higher or lower than it was taken for. */
-function bringIntoSight(cited, frames = 10) {
-  cited.scrollIntoView({ block: "center" });
+function bringIntoSight(cited, block, frames = 10) {
+  const isLong = cited.offsetHeight > innerHeight / 2;
+  cited.scrollIntoView({ block: isLong ? "start" : block });
   const { top } = cited.getBoundingClientRect();
   if (frames === 0) return;
   requestAnimationFrame(() => {
-    if (frames > 8 || Math.abs(cited.getBoundingClientRect().top - top) > 1) bringIntoSight(cited, frames - 1);
+    if (frames > 8 || Math.abs(cited.getBoundingClientRect().top - top) > 1) bringIntoSight(cited, block, frames - 1);
   });
 }
 
-function scrollToPlace(reader) {
+const folded = (text) => text.normalize("NFC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "");
+
+function scrollToPlace(reader, state) {
   const sheets = reader.querySelector(".sheets");
   if (sheets) {
     sheets.goTo();
     return;
   }
+  if (state.heading) {
+    const found = [...reader.querySelectorAll(".note :is(h1, h2, h3, h4, h5, h6)")].find((each) => folded(each.textContent) === folded(state.heading));
+    if (found && !found.classList.contains("repeats")) {
+      found.classList.add("asked-for");
+      bringIntoSight(found, "start");
+      return;
+    }
+    if (!found && !state.heading.startsWith("^")) byId("status").textContent = t("noHeading", state.heading);
+  }
   for (const part of reader.querySelectorAll(".note, .lines, .speech")) {
-    const cited = part.querySelector(".cited");
-    if (cited) bringIntoSight(cited);
+    const cited = part.querySelector(".row-of.cited, .cited");
+    if (cited) bringIntoSight(cited, "center");
   }
   if (!reader.querySelector(".cited")) reader.scrollTop = 0;
 }
 
-/** Marks the words of the question where the place is, without touching the text. */
-function highlightWords(reader, question) {
+/** Marks what an answer quotes, and the words of the question where the place is, without touching the text. */
+function markWords(reader, { q, at }) {
   if (!CSS.highlights) return;
   CSS.highlights.delete("asked");
-  const asked = question.toLowerCase().split(/[\s"'()*^:?!.,]+/u).filter((word) => word.length > 1);
+  CSS.highlights.delete("quoted");
+  const root = reader.querySelector(".note, .lines");
+  const quotes = at && root && root.textContent.length < MOST_LETTERS ? quotedAt(at) : [];
+  if (quotes.length) {
+    const letters = lettersOf(root.querySelector(".cited") ?? root);
+    const ranges = quotes.flatMap((quote) => find(letters, quote.split("\n"))).filter(Boolean).map((place) => rangeOf(letters, place));
+    if (ranges.length) CSS.highlights.set("quoted", new Highlight(...ranges));
+    if (ranges.length) return; // what is quoted says more than the words of the question
+  }
+  const asked = q.toLowerCase().split(/[\s"'()*^:?!.,]+/u).filter((word) => word.length > 1);
   if (!asked.length) return;
   const ranges = [];
-  for (const root of reader.querySelectorAll(".cited, .sheet:has(> .cited) > .page-text")) {
-    const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  for (const part of reader.querySelectorAll(".cited, .sheet:has(> .cited) > .page-text")) {
+    const walk = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
     for (let node = walk.nextNode(); node; node = walk.nextNode()) {
       const text = node.data.toLowerCase();
       for (const word of asked) {
-        for (let at = text.indexOf(word); at >= 0 && ranges.length < 500; at = text.indexOf(word, at + word.length)) {
+        for (let from = text.indexOf(word); from >= 0 && ranges.length < 500; from = text.indexOf(word, from + word.length)) {
           const range = new Range();
-          range.setStart(node, at);
-          range.setEnd(node, at + word.length);
+          range.setStart(node, from);
+          range.setEnd(node, from + word.length);
           ranges.push(range);
         }
       }

@@ -4,7 +4,7 @@ import { FILTERS } from "./filter_table.js";
 
 const SEVERAL = FILTERS.filter((each) => each.many).map((each) => each.name);
 const ONE_VALUED = FILTERS.filter((each) => !each.many).map((each) => each.name);
-const SINGLE = ["q", "mode", "k", ...ONE_VALUED, "at", "passage", "view", "ask", "deep", "answer", "page", "before", "after"];
+const SINGLE = ["q", "mode", "k", ...ONE_VALUED, "at", "passage", "heading", "view", "ask", "deep", "answer", "page", "before_run", "after_run"];
 /** The names of what narrows the search. */
 export const FILTER_NAMES = FILTERS.map((each) => each.name);
 

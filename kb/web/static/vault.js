@@ -4,20 +4,18 @@ import { get } from "./api.js";
 import { fill, h } from "./dom.js";
 import { showRuns } from "./evaluation.js";
 import { address, EMPTY } from "./state.js";
+import { languageOf, number, t, words } from "./strings.js";
 
-const NAMES = { ko: "Korean", en: "English", und: "no language", markdown: "notes", pdf: "PDFs", image: "pictures", audio: "recordings", code: "code" };
-const number = (value) => value.toLocaleString("en");
-const counted = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
 
 /** The parts of the vault's page: the map, changes, evaluation runs. Each is a state with an address of its own. */
-const PARTS = [["vault", "Map"], ["changes", "Changes"], ["runs", "Evaluation"]];
+const PARTS = [["vault", "map"], ["changes", "changes"], ["runs", "runs"]];
 const SHOWS = { vault: showMap, changes: showChanges, runs: showRuns };
 
 /** The part that the state names, below the names of all. */
 export async function showVault(state, holder, go) {
-  const parts = h("nav", { class: "segments parts", "aria-label": "Parts of the vault" }, PARTS.map(([page, word]) => h("a", { href: address({ ...EMPTY, page }), "data-page": page, "aria-current": page === state.page ? "page" : null }, word)));
+  const parts = h("nav", { class: "segments parts", "aria-label": t("parts") }, PARTS.map(([page, word]) => h("a", { href: address({ ...EMPTY, page }), "data-page": page, "aria-current": page === state.page ? "page" : null }, t(word))));
   const body = h("div", {});
-  holder.replaceChildren(h("div", { class: "vault" }, h("h1", {}, "Your vault"), parts, body));
+  holder.replaceChildren(h("div", { class: "vault" }, h("h1", {}, t("yourVault")), parts, body));
   await (SHOWS[state.page] ?? showMap)(state, body, go);
 }
 
@@ -30,11 +28,11 @@ async function showMap(state, holder) {
     holder,
     [
       coverage(map.coverage),
-      part(`${counted(map.unembedded.length, "document")} with passages that are not embedded`, map.unembedded.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${number(each.missing)} of ${counted(each.passages, "passage")}`)))),
+      part(t("notEmbedded", map.unembedded.length), map.unembedded.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${t("ofPassages", each.missing, each.passages)}`)))),
       months(map.months),
-      part(`${counted(map.copies.length, "group")} of files with the same bytes`, map.copies.map((group) => h("li", {}, group.map((each) => [link(each, state), " "])))),
-      part(`${counted(map.unlinked.length, "note")} that link to nothing`, map.unlinked.map((each) => h("li", {}, link(each, state)))),
-      h("h2", {}, counted(all, "document")),
+      part(t("copies", map.copies.length), map.copies.map((group) => h("li", {}, group.map((each) => [link(each, state), " "])))),
+      part(t("unlinked", map.unlinked.length), map.unlinked.map((each) => h("li", {}, link(each, state)))),
+      h("h2", {}, t("documents", all)),
       folderList(top, state),
     ],
   );
@@ -49,9 +47,9 @@ function part(title, items) {
 }
 
 function coverage(slots) {
-  if (!slots.length) return h("p", { class: "quiet-line" }, "Nothing is embedded: passages are found by their words alone.");
+  if (!slots.length) return h("p", { class: "quiet-line" }, t("nothingEmbedded"));
   return slots.map((slot) =>
-    h("p", {}, h("label", { class: "quiet-word" }, `${slot.model_id} `, h("progress", { max: slot.passages, value: slot.embedded })), ` ${number(slot.embedded)} of ${number(slot.passages)} passages embedded`),
+    h("p", {}, h("label", {}, h("progress", { max: slot.passages, value: slot.embedded }), ` ${t("foundByMeaning", slot.embedded, slot.passages)}`), h("span", { class: "quiet-word" }, ` ${slot.model_id}`)),
   );
 }
 
@@ -64,12 +62,12 @@ function months(rows) {
   const most = Math.max(1, ...[...byMonth.values()].map((each) => sum(each)));
   const kinds = [...KINDS, "other"].filter((kind) => rows.some((row) => kindOf(row) === kind));
   return [
-    h("p", { class: "legend", "aria-hidden": "true" }, kinds.map((kind) => h("span", {}, h("i", { class: `bar-of ${kind}` }), NAMES[kind] ?? "other"))),
+    h("p", { class: "legend", "aria-hidden": "true" }, kinds.map((kind) => h("span", {}, h("i", { class: `bar-of ${kind}` }), words(kind) ?? t("other")))),
     h(
       "table",
       { class: "months" },
-      h("caption", {}, "Documents by month"),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Month"), h("th", { scope: "col" }, "Documents"), h("th", { scope: "col" }, "Of these"))),
+      h("caption", {}, t("byMonth")),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("month")), h("th", { scope: "col" }, t("documentsHead")), h("th", { scope: "col" }, t("ofThese")))),
       h("tbody", {}, [...byMonth].slice(-36).map(([month, each]) => h("tr", {}, h("th", { scope: "row" }, month), h("td", {}, bars(each, kinds, most), ` ${number(sum(each))}`), h("td", {}, described(each))))),
     ),
   ];
@@ -84,16 +82,9 @@ function bars(rows, kinds, most) {
   }));
 }
 
-const ONE = { markdown: "note", pdf: "PDF", image: "picture", audio: "recording", code: "source" };
-const MANY = { ...NAMES, code: "sources" };
-
 /** `2 notes in English, 1 PDF in Korean, 24 sources`. */
 function described(rows) {
-  return rows.map((row) => {
-    const what = (row.documents === 1 ? ONE : MANY)[row.media] ?? row.media;
-    const spoken = row.lang && row.lang !== "und" && row.media !== "code";
-    return `${number(row.documents)} ${what}${spoken ? ` in ${NAMES[row.lang] ?? row.lang}` : ""}`;
-  }).join(", ");
+  return rows.map((row) => t("kindCount", row.documents, row.media, row.lang && row.lang !== "und" && row.media !== "code" ? (words(row.lang) ?? row.lang) : "")).join(", ");
 }
 
 const sum = (rows) => rows.reduce((all, row) => all + row.documents, 0);
@@ -103,8 +94,6 @@ function grouped(rows) {
   for (const row of rows) found.set(row.month, [...(found.get(row.month) ?? []), row]);
   return found;
 }
-
-const STANDINGS = { moved: "moved", changed: "was changed", missing: "is gone", unreadable: "cannot be read" };
 
 /** What cites lines that are not as they were: kept answers and golden questions, by what is left of each place. */
 async function showChanges(state, holder) {
@@ -116,21 +105,21 @@ async function showChanges(state, holder) {
   const groups = [...byThing.values()].sort((one, other) => Number(other.some(broken)) - Number(one.some(broken)));
   const of = (kind) => groups.filter(([first]) => first.kind === kind);
   if (!groups.length) {
-    holder.replaceChildren(h("p", { class: "quiet-line" }, "All that kept answers quote, and all that golden questions expect, is in the files as it was."));
+    holder.replaceChildren(h("p", { class: "quiet-line" }, t("noChanges")));
     return;
   }
   holder.replaceChildren(
     ...[
-      ["answer", (count) => `${counted(count, "answer")} ${count === 1 ? "cites" : "cite"} lines that changed`],
-      ["question", (count) => `${counted(count, "golden question")} ${count === 1 ? "expects" : "expect"} lines that changed`],
-    ].filter(([kind]) => of(kind).length).flatMap(([kind, title]) => [h("h2", {}, title(of(kind).length)), h("ul", { class: "plain" }, of(kind).map((each) => changed(each, state)))]),
+      ["answer", "answersChanged"],
+      ["question", "questionsChanged"],
+    ].filter(([kind]) => of(kind).length).flatMap(([kind, title]) => [h("h2", {}, t(title, of(kind).length)), h("ul", { class: "plain" }, of(kind).map((each) => changed(each, state)))]),
   );
 }
 
 function changed(places, state) {
   const [first] = places;
   const title = first.kind === "answer" ? h("a", { href: address({ ...EMPTY, q: first.text, answer: first.id }) }, first.text) : first.text;
-  return h("li", { class: "changed-one" }, h("b", {}, title), h("ul", { class: "plain" }, places.map((each) => h("li", { class: `standing ${each.standing === "moved" ? "good" : "bad"}` }, `${each.cited} ${STANDINGS[each.standing] ?? each.standing}`, each.now_at ? [each.standing === "moved" ? " to " : ": now ", h("a", { class: "to-document", href: address({ ...state, at: each.now_at, passage: "", view: "" }), "data-at": each.now_at }, each.now_at)] : null))));
+  return h("li", { class: "changed-one" }, h("b", {}, title), h("ul", { class: "plain" }, places.map((each) => h("li", { class: `standing ${each.standing === "moved" ? "good" : "bad"}` }, `${each.cited} · ${t(each.standing)}`, each.now_at ? [" → ", h("a", { class: "to-document", href: address({ ...state, at: each.now_at, passage: "", view: "" }), "data-at": each.now_at }, each.now_at)] : null))));
 }
 
 /** What lies in a folder: its folders, which are read when they are opened, then its documents, a page at a time. */
@@ -141,12 +130,12 @@ function folderList(page, state) {
     list.append(...found.documents.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${each.title}`))));
     if (!found.has_more) return;
     const shown = list.childElementCount;
-    const more = h("li", {}, h("button", { type: "button", class: "quiet", onclick: async () => {
+    const more = h("li", {}, h("button", { type: "button", onclick: async () => {
       const next = await get(`folder ${found.path}`, "/api/folder", new URLSearchParams({ path: found.path, start: shown }));
       if (!next) return;
       more.remove();
       add(next);
-    } }, "Show more"));
+    } }, t("showEntries")));
     list.append(more);
   };
   add(page);
@@ -163,16 +152,15 @@ function subfolder(path, each, state) {
   return made;
 }
 
-/** The notes nearest to the document that is read, below it. */
+/** The documents nearest to the one that is read, below it. */
 export async function showNear(path, state, holder) {
   const found = await get("near", "/api/near", new URLSearchParams({ path }));
   if (!found?.near.length) return;
-  holder.append(
-    h(
-      "aside",
-      { class: "near", "aria-label": "Near this" },
-      h("h2", {}, "Near this"),
-      h("ul", {}, found.near.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${each.cosine.toFixed(2)}${each.cosine > 0.985 ? ", almost the same" : ""}`)))),
-    ),
-  );
+  holder.append(h("aside", { class: "near", "aria-label": t("near") }, h("h2", {}, t("near")), h("ul", {}, found.near.map((each) => titled(each, state, each.cosine > 0.985 ? t("almostSame") : null)))));
+}
+
+/** A document by its title, its folders behind it. */
+function titled(each, state, said) {
+  const folder = each.doc_path.slice(0, each.doc_path.lastIndexOf("/") + 1);
+  return h("li", {}, h("a", { class: "to-document", href: address({ ...state, at: each.doc_path, passage: "", heading: "", view: "" }), "data-at": each.doc_path, lang: languageOf(each.title) }, each.title), h("span", { class: "quiet-word" }, ` ${folder}${said ? ` · ${said}` : ""}`));
 }
