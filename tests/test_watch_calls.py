@@ -241,6 +241,25 @@ def test_a_watch_that_does_not_answer_is_not_waited_for(
         assert 0.1 < time.monotonic() - began < 5
 
 
+# A caller that was kept from going on for longer than it would have waited.
+LATE = """
+import os, sys, time
+from kb.cli import entry
+class Late(bytes):
+    def __eq__(self, other):
+        time.sleep(3 * entry.GIVE_UP_S)
+        return bytes.__eq__(self, other)
+entry.READY = Late(entry.READY)
+os._exit(entry.hand_over(sys.argv[1:]))
+"""
+
+
+def test_a_caller_that_is_late_is_answered(watched: Watched) -> None:
+    command = [sys.executable, "-c", LATE, "--config", str(watched.vault.config), "search", "gateway"]
+    done = subprocess.run(command, env=watched.env, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_there_is_one_watch(watched: Watched) -> None:
     command = [*KB, "--config", watched.vault.config, "watch"]
     done = subprocess.run(command, env=watched.env, capture_output=True, timeout=60, check=False)

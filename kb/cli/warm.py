@@ -130,8 +130,8 @@ def _answer(conn: socket, config: str, models: LoadedModels) -> None:
     if asked != config:
         return
     conn.sendall(READY)
+    conn.settimeout(None)  # a caller that has said GO waits for the end, however late its word comes
     if conn.recv(1) == GO:
-        conn.settimeout(None)
         _take_over(surroundings, descriptors)
         _listen_for_ctrl_c(conn)
         code = run_once(args, Warm(models, partial(_run_there, conn)))
