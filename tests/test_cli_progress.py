@@ -67,6 +67,12 @@ def test_an_index_that_is_embedded_again_says_how_long_and_what_is_searched(
         screen.wait_for("20/6,000 passages")
 
 
+def test_a_first_embedding_says_that_words_are_searched_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    with terminal(100, monkeypatch) as screen, show_progress() as on_event:
+        on_event(EmbedProgress("kb-encoder-1", 0, 6000))
+        assert "all text is found by its words now" in screen.wait_for("0/6,000 passages")
+
+
 def test_a_long_path_in_hand_takes_one_line_and_keeps_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(60, monkeypatch) as screen, show_progress() as on_event:
         on_event(ScanStarted("/notes"))

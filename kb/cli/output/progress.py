@@ -41,6 +41,9 @@ _STYLES = {"bar.complete": "magenta", "bar.finished": "magenta", "bar.pulse": "m
 _BAR_FROM_COLUMNS = 100
 _BAR_COLUMNS = 20
 
+# Fewer passages are embedded before anybody could read it.
+_SAID_FROM_PASSAGES = 200
+
 
 @contextmanager
 def interruptible(shown: AbstractContextManager[OnEvent]) -> Iterator[RunHandle]:
@@ -130,12 +133,14 @@ class _Drawing:
         self._files: TaskID | None = None
         self._models: dict[str, TaskID] = {}
         self._steps: dict[str, TaskID] = {}
+        self._said_again = False
 
     def draw(self, event: RunEvent) -> None:
         """Shows an event."""
         if isinstance(event, ScanStarted):
             self._files = self._bar.add_task("scanning", total=None, state="", path="")
         elif isinstance(event, EmbedAgain):
+            self._said_again = True
             _say_again(event)
         elif isinstance(event, EmbedProgress):
             self._draw_model(event)
@@ -170,6 +175,8 @@ class _Drawing:
             what = "embedding " if columns() >= _BAR_FROM_COLUMNS else ""
             name = f"{what}{plain_line(event.model)}"
             self._models[event.model] = self._bar.add_task(name, total=event.total, state="", path="")
+            if event.total >= _SAID_FROM_PASSAGES and not self._said_again:
+                print("all text is found by its words now, by its meaning once it is embedded", file=sys.stderr)
         task = self._models[event.model]
         self._bar.update(task, completed=event.done, total=event.total)
         self._bar.update(task, state=_state(self._task(task), "passages"))
