@@ -275,6 +275,16 @@ def scrub(db: Connection) -> None:
     db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
+def copy_database(db: Connection, path: Path) -> None:
+    """Writes all that the connection reads now into a new file, private to the user."""
+    target = open_private(path)
+    try:
+        with target.backup("main", db, "main") as copying:
+            copying.step(-1)
+    finally:
+        target.close()
+
+
 def open_in_memory() -> Connection:
     """An empty database that leaves no trace."""
     db = apsw.Connection(":memory:")

@@ -17,6 +17,7 @@ from kb.cli.output.printing import (
     Style,
     echo_fields,
     echo_folded,
+    echo_result,
     local_time,
     print_json,
     styled,
@@ -76,13 +77,19 @@ def _most_first(counts: Mapping[str, int]) -> str:
 
 @click.command("doctor", epilog="\b\nExamples:\n  kb doctor\n  kb doctor --json | jq '.checks[] | select(.ok | not)'\n")
 @click.option("--quick", is_flag=True, help="Skip the checks that read the whole database: pages, indexes, references.")
-@json_option("Print doctor.v1.")
+@click.option("--proof", is_flag=True, help="Print the Merkle root of what is indexed, and check nothing.")
+@json_option("Print doctor.v1; with --proof, proof.v1.")
 @pass_call
-def doctor_command(call: Call, quick: bool, as_json: bool) -> int:
+def doctor_command(call: Call, quick: bool, proof: bool, as_json: bool) -> int:
     """Check the installation, the index and the models. Exit code 3 when a check fails.
 
     ✓ passed, ✗ failed, – optional and not installed, or not checked.
     """
+    if proof:
+        from kb.operations.admin.transfer import prove  # rarely asked for
+
+        echo_result(prove(call.config), as_json, lambda found: echo_fields(found._asdict().items()))
+        return 0
     with interruptible(show_stage()) as handle:
         checks = diagnose(call.config, quick=quick, handle=handle)
     states = Counter(check.state for check in checks)

@@ -153,3 +153,33 @@ class ConfigReport(NamedTuple):
 
     file: Path | None
     values: Mapping[str, ConfigValue]
+
+
+@on_wire("proof.v1")
+class Proof(NamedTuple):
+    """Merkle roots, BLAKE3 in hex: over the other three; over documents; chunks with their text; vectors.
+
+    Two knowledge bases with the same root hold the same text, cut alike, with the same vectors.
+    """
+
+    root: str
+    documents: str
+    chunks: str
+    vectors: str
+
+
+@on_wire("export_report.v1")
+class ExportReport(NamedTuple):
+    """The archive, its size, and the proof of what it holds."""
+
+    file: Path
+    size_bytes: int
+    proof: Proof
+
+
+@on_wire("import_report.v1")
+class ImportReport(NamedTuple):
+    """The proof of what arrived; `settings` of the other machine that are others here, `key = value`."""
+
+    proof: Proof
+    settings: tuple[str, ...]

@@ -1,0 +1,184 @@
+"""Takes a knowledge base to another machine: one archive, and a proof that what arrives is what left.
+
+The archive is a tar file: `kb.json`, then the database with its vectors, the configuration file, golden questions, and
+the folders of copies and artifacts. Lance tables are left out: they are made again from the database.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import kb
+from kb.config import Config
+from kb.config.writing import items
+from kb.domain.merkle import merkle_root
+from kb.domain.results.upkeep import ExportReport, ImportReport, Proof
+from kb.domain.run_handle import RunHandle, StepProgress
+from kb.errors import FileError, FileUnreadable, StoreCorrupt, StoreReadOnly, UsageError
+from kb.operations.opening.base import open_base
+from kb.operations.opening.writing import writing
+from kb.private import make_private_folder, require_writable
+from kb.store import queries
+from kb.store.connection import Connection, copy_database, latest_version, sqlite_errors, transaction
+from kb.store.mirror import has_mirror, load_vector_functions
+
+_MANIFEST, _DATABASE, _CONFIG, _GOLDEN = "kb.json", "kb.sqlite", "config.toml", "golden.yaml"
+_FOLDERS = ("assets", "artifacts")
+
+# Settings that are of one machine.
+_OF_ONE_MACHINE = ("workspace.", "storage.", "indexing.", "models.embedding.threads")
+
+
+def prove(config: Config) -> Proof:
+    """The roots over what is indexed now. Raises: NotIndexed and its kin."""
+    with open_base(config) as session, session.snapshot() as base:
+        if has_mirror(base.db):
+            load_vector_functions(base.db)
+        return _proof(base.db)
+
+
+def _proof(db: Connection) -> Proof:
+    """`db` has sqlite-vec where there is a mirror."""
+    documents = merkle_root(_joined(*row) for row in queries.select_proof_documents(db))
+    chunks = merkle_root(_joined(*row) for row in queries.select_proof_chunks(db))
+    vectors = queries.select_proof_vectors(db) if has_mirror(db) else ()
+    vectors_root = merkle_root(_joined(*row[:3]) + row.embedding for row in vectors)
+    root = merkle_root(bytes.fromhex(each) for each in (documents, chunks, vectors_root))
+    return Proof(root, documents, chunks, vectors_root)
+
+
+def _joined(*texts: str) -> bytes:
+    """The texts, none of which holds a NUL but the last."""
+    return "\0".join(texts).encode("utf-8")
+
+
+def export_base(config: Config, target: Path, handle: RunHandle) -> ExportReport:
+    """Writes the archive, whole or not at all; compressed where its name ends in `.gz` or `.tgz`.
+
+    Raises: UsageError where there is a file already, FileError, NotIndexed and its kin.
+    """
+    if target.exists():
+        raise UsageError(f"{target} is there already", "name another file")
+    try:
+        with TemporaryDirectory(dir=target.parent, prefix=".kb-export-") as folder:
+            database, archive = Path(folder) / _DATABASE, Path(folder) / "archive"
+            handle.tell(StepProgress("copying the database", 0, 0, "documents"))
+            with open_base(config) as session, session.reading() as base, sqlite_errors(database):
+                copy_database(base.db, database)
+            with writing(database) as db:
+                proof = _proof(db)
+            manifest = {
+                "format": 1,
+                "kb": kb.__version__,
+                "schema": latest_version(),
+                "proof": proof._asdict(),
+                "asset_dir": str(config.asset_dir),
+                "settings": _settings(config),
+            }
+            handle.tell(StepProgress("writing the archive", 0, 0, "documents"))
+            with tarfile.open(archive, "w:gz" if target.name.endswith((".gz", ".tgz")) else "w") as tar:
+                text = json.dumps(manifest, ensure_ascii=False, indent=1).encode()
+                head = tarfile.TarInfo(_MANIFEST)
+                head.size, head.mode = len(text), 0o600
+                tar.addfile(head, BytesIO(text))
+                for name, path in (
+                    (_DATABASE, database),
+                    (_CONFIG, config.file),
+                    (_GOLDEN, config.eval_suite),
+                    *zip(_FOLDERS, (config.asset_dir, config.artifact_dir), strict=True),
+                ):
+                    if path is not None and path.exists():
+                        tar.add(path, name)
+            os.chmod(archive, 0o600)
+            os.rename(archive, target)
+            return ExportReport(target, target.stat().st_size, proof)
+    except OSError as error:
+        raise FileError(f"{target} cannot be written: {error.strerror}", "name a file elsewhere") from error
+
+
+def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport:
+    """Unpacks an archive into the configured, still empty places; nothing stays where its proof does not hold.
+
+    Raises: UsageError where a knowledge base is there, FileError, StoreCorrupt, SchemaTooNew.
+    """
+    require_writable()
+    places = dict(zip(_FOLDERS, (config.asset_dir, config.artifact_dir), strict=True))
+    for path in (config.sqlite, *places.values()):
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+        if path.exists():
+            raise UsageError(
+                f"{path} is there already",
+                "kb reset everything first, or another storage.data_dir in a configuration",
+            )
+    try:
+        make_private_folder(config.data_dir)
+        with TemporaryDirectory(dir=config.data_dir, prefix=".kb-import-") as folder:
+            handle.tell(StepProgress("unpacking", 0, 0, "documents"))
+            manifest = _unpacked(source, Path(folder))
+            unpacked = Path(folder) / _DATABASE
+            handle.tell(StepProgress("checking", 0, 0, "documents"))
+            with writing(unpacked) as db:
+                proof = _proof(db)
+                if proof._asdict() != manifest["proof"] and manifest["schema"] == latest_version():
+                    raise StoreCorrupt("the archive does not hold what was exported", "copy or export it again")
+                with transaction(db):
+                    old_dir, new_dir = (os.path.join(each, "") for each in (manifest["asset_dir"], config.asset_dir))
+                    queries.update_copies(db, old_dir=old_dir, new_dir=new_dir)
+            for name, place in places.items():
+                if (Path(folder) / name).exists():
+                    make_private_folder(place.parent)
+                    shutil.move(Path(folder) / name, place)
+            golden = config.eval_suite
+            if (Path(folder) / _GOLDEN).exists() and not golden.exists():
+                shutil.move(Path(folder) / _GOLDEN, golden)
+            make_private_folder(config.sqlite.parent)
+            shutil.move(unpacked, config.sqlite)  # last: until then there is no knowledge base
+        return ImportReport(proof, tuple(_differing(manifest["settings"], _settings(config))))
+    except OSError as error:
+        raise StoreReadOnly(f"{config.data_dir} cannot be filled: {error.strerror}", "check the disk") from error
+
+
+@contextmanager
+def _reading_archive(source: Path) -> Iterator[tarfile.TarFile]:
+    hint = "kb export makes one"
+    try:
+        with tarfile.open(source) as tar:
+            yield tar
+    except (tarfile.TarError, EOFError, KeyError, ValueError) as error:
+        raise FileUnreadable(f"{source} is no export of a knowledge base: {error}", hint) from error
+    except FileNotFoundError as error:
+        raise FileUnreadable(f"there is no {source}", hint) from error
+
+
+def _unpacked(source: Path, folder: Path) -> dict[str, Any]:
+    """Unpacks the files that an export has, none outside of `folder`; returns what `kb.json` says."""
+    with _reading_archive(source) as tar:
+        for member in tar:
+            top = member.name.partition("/")[0]
+            if top not in (_MANIFEST, _DATABASE, _CONFIG, _GOLDEN, *_FOLDERS) or not (member.isreg() or member.isdir()):
+                raise ValueError(f"it holds {member.name!r}")
+            tar.extract(member, folder, filter="data")
+        manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        if manifest["format"] != 1 or not {"schema", "proof", "asset_dir", "settings"} <= manifest.keys():
+            raise ValueError(f"a format that this kb {kb.__version__} does not know")
+        return manifest
+
+
+def _settings(config: Config) -> dict[str, Any]:
+    """The settings on which answers may depend."""
+    return {key: value for key, value, _ in items(config) if not key.startswith(_OF_ONE_MACHINE)}
+
+
+def _differing(theirs: dict[str, Any], ours: dict[str, Any]) -> Iterator[str]:
+    ours = json.loads(json.dumps(ours))
+    return (f"{key} = {value!r}" for key, value in theirs.items() if key in ours and ours[key] != value)
