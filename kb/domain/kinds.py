@@ -15,7 +15,9 @@ from kb.records import NamedTuple
 MediaType = NewType("MediaType", str)
 """What `assets.media_type` holds: a family alone (`markdown`, `pdf`), or with a format (`text/org`, `code/rust`)."""
 
-MediaFamily = Literal["markdown", "text", "notebook", "html", "pdf", "document", "image", "audio", "captions", "code"]
+MediaFamily = Literal[
+    "markdown", "text", "notebook", "html", "mail", "pdf", "document", "image", "audio", "captions", "code"
+]
 """The part of a media type before its slash: one extractor and one `--media` for each."""
 
 PLUGIN_EXTRACTOR, PLUGIN_VERSION = "plugin", "plugin-v1"
@@ -120,6 +122,9 @@ def _source(language: str, extensions: str, names: str = "") -> FileType:
     return FileType(MediaType(f"code/{language}"), tuple(extensions.split()), tuple(names.split()), language)
 
 
+# How Maildir names messages that have been seen; their flags are in this order.
+_MAILDIR = tuple(f"*:2,{flags}" for flags in ("", "S", "RS", "FS", "FRS", "PS", "R", "F", "T", "ST", "RST"))
+
 KINDS = Kinds(
     Kind(
         "markdown",
@@ -158,10 +163,24 @@ KINDS = Kinds(
         chunker="headings",
         citation="line",
     ),
+    Kind(
+        "mail",
+        (FileType(MediaType("mail/eml"), ("eml",), _MAILDIR), _files("mail/mbox", "mbox")),
+        extractor="mail",
+        chunker="parts",
+        citation="part",
+    ),
     Kind("pdf", (_files("pdf", "pdf"),), extractor="pdf", chunker="pages", citation="page", extra="pdf"),
     Kind(
         "document",
-        (_files("document/docx", "docx docm"),),
+        (
+            _files("document/docx", "docx docm"),
+            _files("document/epub", "epub"),
+            _files("document/mhtml", "mhtml mht"),
+            _files("document/canvas", "canvas"),
+            _files("document/excalidraw", "excalidraw"),
+            _files("document/drawio", "drawio"),
+        ),
         extractor="document",
         chunker="parts",
         citation="part",

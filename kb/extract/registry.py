@@ -105,6 +105,7 @@ EXTRACTORS: dict[str, Extractor] = {
         "assemble_pdf",
         (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.document")),
     ),
+    "mail": _in_parts("kb.extract.mail"),
     "document": _in_parts("kb.extract.office.documents"),
     "image": Extractor(
         "image-v2",

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.extract.books import read_epub, read_mhtml
+from kb.extract.diagrams import read_canvas, read_drawio, read_excalidraw
 from kb.extract.office.docx import read_docx
 from kb.extract.parts import kb_engine
 
-_READERS = {"document/docx": read_docx}
+_READERS = {
+    "document/docx": read_docx,
+    "document/epub": read_epub,
+    "document/mhtml": read_mhtml,
+    "document/canvas": read_canvas,
+    "document/excalidraw": read_excalidraw,
+    "document/drawio": read_drawio,
+}
 
 
 def engine(settings: ExtractSettings) -> Engine:

@@ -1,0 +1,228 @@
+"""Mail → the step `parts`: each message with its head, its text, and what is attached to it.
+
+A message of a mailbox is named by its id (`message=…&para=3`). Text is read as it is written, HTML by its content where
+there is no text. Attachments of kinds that need no engine are read by their own readers, others listed by name.
+"""
+
+from __future__ import annotations
+
+import binascii
+import email
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+
+from kb.domain.citations import part_name
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.errors import ExtractFailed
+from kb.extract.decode import decode
+from kb.extract.flowing import below, page_parts, read_inside
+from kb.extract.hypertext import read_hypertext
+from kb.extract.parts import Part, PartBlock, Parts, kb_engine
+
+# Messages in messages, parts of one message, and attachments that are read of one file.
+_MOST_DEPTH = 4
+_MOST_PARTS = 1_000
+_NAMED = 3
+_MOST_ID_CHARS, _MOST_HEAD_CHARS = 200, 10_000
+
+_BEGIN = re.compile(rb"^From \S+.*?\d{4}[^\n]*\r?\n", re.MULTILINE)
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+_BETWEEN = re.compile(r"\n\s*\n")
+_HEAD = ("From", "To", "Cc", "Date", "Subject")
+
+
+def engine(settings: ExtractSettings) -> Engine:
+    """kb's own reader."""
+    return kb_engine("mail-v1")
+
+
+def is_needed(earlier: Results) -> bool:
+    """Always: no other step reads such a file."""
+    return True
+
+
+def derive(job: Job) -> bytes:
+    """The parts as JSON. Raises: ExtractFailed."""
+    job.on_progress(Progress(0, 1))
+    return (_mailbox(job) if job.media_type == "mail/mbox" else _mail(job)).to_json()
+
+
+def _mail(job: Job) -> Parts:
+    """A file of one message, which says of itself what the message says."""
+    message = _Message(email.message_from_bytes(job.data), job)
+    if not any(message.head(name) for name in _HEAD):
+        raise ExtractFailed("not a mail: it has no head", "open it in a mail program and save it again")
+    said = {name.lower(): message.head(name) for name in ("From", "To", "Cc", "Message-ID")}
+    user = {name: value for name, value in said.items() if value}
+    parts = tuple(message.parts())
+    return Parts(parts, message.head("Subject"), created_at=message.date, notes=tuple(_told(message.unread)), user=user)
+
+
+def _mailbox(job: Job) -> Parts:
+    """All messages of a mailbox, each below its id."""
+    starts = [match.span() for match in _BEGIN.finditer(job.data) if _is_apart(job.data, match.start())]
+    if not starts:
+        raise ExtractFailed("not a mailbox: no line begins a message", "export it again, as mbox")
+    ends = [start for start, _ in starts[1:]] + [len(job.data)]
+    parts: list[Part] = []
+    unread: list[_Unread] = []
+    seen: set[str] = set()
+    for number, ((_, start), end) in enumerate(zip(starts, ends, strict=True), 1):
+        if number % 100 == 0:
+            job.on_progress(Progress(number, len(starts)))
+        message = _Message(email.message_from_bytes(_ESCAPED.sub(rb"\1", job.data[start:end])), job)
+        named = message.head("Message-ID").strip("<> ")
+        if not named or named in seen or len(named) > _MOST_ID_CHARS:
+            named = f"number-{number}"
+        seen.add(named)
+        parts += below(message.parts(), message=named)
+        unread += message.unread
+    return Parts(tuple(parts), notes=tuple(_told(unread)))
+
+
+def _is_apart(data: bytes, at: int) -> bool:
+    """Whether a blank line is before a place, or nothing."""
+    return at == 0 or data[max(0, at - 2) : at] == b"\n\n" or data[max(0, at - 4) : at].endswith(b"\n\r\n")
+
+
+class _Unread(NamedTuple):
+    """An attachment that was not read, and why, if it might have been."""
+
+    name: str
+    why: str
+
+
+def _told(unread: Sequence[_Unread]) -> Iterator[str]:
+    """A note for each reason why attachments were not read, with the names of some."""
+    for why in dict.fromkeys(each.why for each in unread):
+        names = [each.name for each in unread if each.why == why]
+        named = ", ".join(names[:_NAMED]) + f" and {len(names) - _NAMED} more" * (len(names) > _NAMED)
+        what = "1 attachment is" if len(names) == 1 else f"{len(names)} attachments are"
+        yield f"{what} listed by {'its name' if len(names) == 1 else 'their names'} alone: {named}{why and f' ({why})'}"
+
+
+class _Body(NamedTuple):
+    """What a message holds: a text, or a file with its name."""
+
+    kind: str
+    data: bytes
+    charset: str | None
+    name: str
+
+
+class _Message:
+    """One message being read; `unread` are its attachments that were not."""
+
+    def __init__(self, message: Message, job: Job) -> None:
+        self._message, self._job = message, job
+        self.unread: list[_Unread] = []
+
+    @property
+    def date(self) -> str | None:
+        """When it was sent, as RFC 3339 UTC."""
+        try:
+            sent = parsedate_to_datetime(self.head("Date"))
+        except (ValueError, TypeError, IndexError, OverflowError):
+            return None
+        sent = sent.replace(tzinfo=UTC) if sent.tzinfo is None else sent
+        return sent.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+    def head(self, name: str) -> str:
+        """A field of its head on one line, decoded."""
+        return decoded_head(self._message, name)
+
+    def parts(self) -> Iterator[Part]:
+        """Head and text as numbered paragraphs, then its attachments."""
+        head = "\n".join(f"{name}: {said}" for name in _HEAD if (said := self.head(name)))
+        subject = self.head("Subject")
+        blocks = [PartBlock("heading", subject, 1)] if subject else []
+        bodies = list(_bodies(self._message))
+        files = [body for body in bodies if body.kind == "file"]
+        if files:
+            head += "\nAttached: " + ", ".join(file.name for file in files)
+        yield Part(part_name(para=1), (*blocks, PartBlock("paragraph", head)))
+        over = (subject,) if subject else ()
+        for number, block in enumerate(self._text(bodies), 2):
+            yield Part(part_name(para=number), (block,), over)
+        for file in files:
+            yield from self._attached(file, over)
+
+    def _text(self, bodies: list[_Body]) -> Iterator[PartBlock]:
+        kind = "plain" if any(body.kind == "plain" and body.data.strip() for body in bodies) else "html"
+        for body in bodies:
+            if body.kind != kind:
+                continue
+            text = decode(body.data, body.charset).text
+            if kind == "html":
+                yield from (block for part in page_parts(read_hypertext(text)) for block in part.blocks)
+                continue
+            for written in _BETWEEN.split(text):
+                if paragraph := written.strip("\n").rstrip():
+                    yield PartBlock("quote" if paragraph.startswith(">") else "paragraph", paragraph)
+
+    def _attached(self, file: _Body, over: tuple[str, ...]) -> Iterator[Part]:
+        found, why = read_inside(file.name, file.data, self._job)
+        if found is None:
+            self.unread.append(_Unread(file.name, why))
+            return
+        for part in below(found, part=file.name):
+            yield part._replace(path=(*over, file.name, *(part.path or ())))
+
+
+def decoded_head(message: Message, name: str) -> str:
+    """A field of a message's head on one line, its encoded words decoded; empty where it has none."""
+    value = message.get(name)
+    if value is None:
+        return ""
+    written = str(value)[:_MOST_HEAD_CHARS]
+    try:
+        pieces = decode_header(written if isinstance(value, str) else value)
+    except (HeaderParseError, ValueError, binascii.Error):
+        pieces = [(written, None)]
+    encoded = [
+        (piece.encode("utf-8", "surrogateescape") if isinstance(piece, str) else piece, charset)
+        for piece, charset in pieces
+    ]
+    return " ".join("".join(decode(piece, charset).text for piece, charset in encoded).split())
+
+
+def _bodies(message: Message) -> Iterator[_Body]:
+    """The texts and files of a message in order, those of messages in it too, within limits."""
+    stack = [(message, 0)]
+    count = 0
+    while stack and count < _MOST_PARTS:
+        part, depth = stack.pop()
+        count += 1
+        payload = part.get_payload()
+        if isinstance(payload, list):
+            if depth < _MOST_DEPTH * 2:
+                stack += [(each, depth + 1) for each in reversed(payload) if isinstance(each, Message)]
+            continue
+        kind = part.get_content_type()
+        name = _file_name(part)
+        data = part.get_payload(decode=True)
+        data = data if isinstance(data, bytes) else b""
+        charset = part.get_param("charset")
+        is_text = kind in ("text/plain", "text/html") and part.get_content_disposition() != "attachment"
+        if is_text:
+            yield _Body(kind.partition("/")[2], data, charset if isinstance(charset, str) else None, "")
+        elif name:
+            yield _Body("file", data, None, name)
+
+
+def _file_name(part: Message) -> str:
+    """The name of an attachment, without folders; the end of its content type where it has none."""
+    try:
+        written = part.get_filename() or ""
+    except (ValueError, LookupError, TypeError):
+        written = ""
+    holder = Message()
+    holder["name"] = written.replace("\n", " ").replace("\r", " ")
+    name = decoded_head(holder, "name").replace("\\", "/").rpartition("/")[2]
+    return name[:_MOST_ID_CHARS] or ("" if part.get_content_maintype() == "multipart" else part.get_content_type())
