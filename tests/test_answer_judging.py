@@ -293,3 +293,9 @@ def test_an_unsure_answer_is_cut_to_the_best_lines_before_a_place_is_left_out() 
     assert quoted.text.count("1 The valve") == 9
     assert quoted.text.count("2 The valve") == 2
     assert len(quote_briefly([of_lines(1, 18), *short[1:]]).cited) == 1
+
+
+def test_a_sentence_that_two_places_have_is_shown_once() -> None:
+    found = excerpts(GREEN, f"# Copy\n\n{GREEN}", "The valve drips.", "The cellar is cold.")
+    made = judge(QUESTION, TERMS, found, standing(found[0].passage, [each.passage for each in found]))
+    assert [each.best.text for each in made.perhaps()] == [GREEN, "The valve drips.", "The cellar is cold."]

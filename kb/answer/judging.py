@@ -237,7 +237,10 @@ class Judgement(NamedTuple):
         first, *others = self.excerpts
         if self.other is not None:
             others.sort(key=lambda each: each is not self.other)
-        return (first, *(each.alone() for each in others[: UNSURE_PIECES - 1]))
+        saying: dict[str, Excerpt] = {}  # of a note and its copy, one
+        for each in (first, *others):
+            saying.setdefault(" ".join(each.best.text.split()), each)
+        return (first, *(each.alone() for each in [*saying.values()][1:UNSURE_PIECES]))
 
     def near(self) -> frozenset[str] | None:
         """The chunks that a judge has read and does not find far from an answer; None where it has read none."""
