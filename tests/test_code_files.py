@@ -115,7 +115,7 @@ def test_doctor_names_the_grammars_that_are_lacking(tmp_path: Path, monkeypatch:
         return next(check for check in checks if check["name"] == "grammars")
 
     sound = grammars()
-    monkeypatch.setattr("kb.operations.doctor.engines.lacking_module", {"go": "tree_sitter_go"}.get)
+    monkeypatch.setattr("kb.operations.doctor.doctor.lacking_module", {"go": "tree_sitter_go"}.get)
     found = grammars()
     assert "go are cut" not in str(sound["detail"])
     assert found["detail"] == "go are cut by paragraphs: tree_sitter_go not installed"

@@ -26,7 +26,6 @@ from kb.chunk.cutting import (
     line_atoms,
     policy_hash,
     sections_at_headings,
-    trimmed,
 )
 from kb.chunk.tokens import MARGIN_TOKENS, estimate_of_weight, token_weight
 from kb.domain.citations import read_together
@@ -37,6 +36,7 @@ from kb.domain.plugins import TextBlock
 from kb.domain.spans import CaptionSpan, CodeSpan, LineSpan, LocatedSpan, PageSpan, PartSpan, RegionSpan, TimeSpan
 from kb.domain.text import Range
 from kb.errors import ExtractFailed, worded
+from kb.language.sentences import trimmed
 
 _PLUGIN_HINT = "tell its author, or take it out of plugins.chunkers"
 

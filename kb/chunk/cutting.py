@@ -19,6 +19,7 @@ from kb.domain.documents import Block, Chunk, ChunkPolicy, Document, Heading
 from kb.domain.ids import chunk_id, id_from
 from kb.domain.spans import SourceSpan
 from kb.language.detect import passage_language
+from kb.language.sentences import trimmed
 
 # 512 tokens less the prefix ("passage: ") and the special tokens that an embedder adds, and some room for a heading.
 WINDOW_TOKENS = 480
@@ -126,15 +127,6 @@ def line_atoms(text: str, start: int, end: int, block: int, limit_tokens: float)
     """The range by line; a line above `limit_tokens` by words."""
     for line_start, line_end in _lines(text, start, end):
         yield from _fitting(text, line_start, line_end, block, limit_tokens)
-
-
-def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The range without white space at its edges."""
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
 
 
 def _pieces(doc: Document, block_ranges: _Ranges, section: range, policy: ChunkPolicy) -> Iterator[Piece]:

@@ -67,7 +67,7 @@ def sentence_ranges(text: str, cited_at: Collection[int] = ()) -> Iterator[Range
     shown = masked(text)
     for (start, end), is_prose in _segments(shown):
         for first, last in _cut(shown, start, end, cited_at) if is_prose else ((start, end),):
-            first, last = _trimmed(shown, first, last)
+            first, last = trimmed(shown, first, last)
             if _WORD.search(shown, first, last):
                 yield first, last
 
@@ -241,7 +241,8 @@ def _opened(text: str, start: int, mark: int, end: int) -> bool:
     )
 
 
-def _trimmed(text: str, start: int, end: int) -> Range:
+def trimmed(text: str, start: int, end: int) -> Range:
+    """The range without white space at its edges."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
