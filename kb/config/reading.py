@@ -70,11 +70,11 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
         values[key], origins[key] = _checked(key, _from_text(key, text, "--set"), "--set"), "flag"
     config = _build(values, file, origins)
     if config.chunking.overlap_tokens >= config.chunking.target_tokens:
-        raise ConfigError(
+        raise _wrong(
+            "chunking.overlap_tokens",
             f"chunking.overlap_tokens ({config.chunking.overlap_tokens}) must be below "
             f"chunking.target_tokens ({config.chunking.target_tokens})",
             "an overlap of 15 % of the target is usual",
-            details={"key": "chunking.overlap_tokens"},
         )
     return config
 
@@ -147,16 +147,13 @@ def _is_fixed(key: str, text: str, where: str) -> bool:
     if key in KEYS:
         return False
     if key in GONE_KEYS:
-        raise ConfigError(f"{key} is no more ({where}): {GONE_KEYS[key]}", "take it out", details={"key": key})
+        raise _wrong(key, f"{key} is no more ({where}): {GONE_KEYS[key]}", "take it out")
     if key not in FIXED_KEYS:
         return False
     accepted, reason, instead = FIXED_KEYS[key]
     if text.strip('"').lower() != toml_value(accepted).strip('"'):
-        raise ConfigError(
-            f"{key} cannot be {text} ({where}): {reason}",
-            f"leave it out; what to set instead: {instead}",
-            details={"key": key},
-        )
+        message = f"{key} cannot be {text} ({where}): {reason}"
+        raise _wrong(key, message, f"leave it out; what to set instead: {instead}")
     return True
 
 
@@ -172,7 +169,7 @@ def _unknown(key: str, valid: Sequence[str], where: str, what: str) -> None:
     nearest = max(valid, key=likeness)
     named = f"did you mean {nearest}? " if likeness(nearest) > (False, False, 0.4) else ""
     hint = f"{named}kb config show lists every key"
-    raise ConfigError(f"unknown {what} {key} ({where})", hint, details={"key": key})
+    raise _wrong(key, f"unknown {what} {key} ({where})", hint)
 
 
 def _from_text(key: str, text: str, where: str) -> Any:
@@ -185,8 +182,7 @@ def _from_text(key: str, text: str, where: str) -> Any:
             return [part.strip() for part in text.split(",") if part.strip()]
         return kind(text)
     except (ValueError, KeyError) as error:
-        message = f"{key} must be {_TYPE_NAMES[kind]}, not {text!r} ({where})"
-        raise ConfigError(message, _meaning(key), details={"key": key}) from error
+        raise _wrong(key, f"{key} must be {_TYPE_NAMES[kind]}, not {text!r} ({where})") from error
 
 
 def _checked(key: str, value: Any, where: str) -> Any:
@@ -196,13 +192,10 @@ def _checked(key: str, value: Any, where: str) -> Any:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = tuple(value) if kind is tuple else "+".join(value) if key in JOINED else value
     if type(value) is not kind:
-        raise ConfigError(
-            f"{key} must be {_TYPE_NAMES[kind]}{_but_not(key, value)} ({where})", _meaning(key), details={"key": key}
-        )
+        raise _wrong(key, f"{key} must be {_TYPE_NAMES[kind]}{_but_not(key, value)} ({where})")
     rule = KEYS[key].rule
     if rule is not None and not rule.accepts(value):
-        wanted = f"{rule.wanted}{_but_not(key, value)}"
-        raise ConfigError(f"{key} must be {wanted} ({where})", _meaning(key), details={"key": key})
+        raise _wrong(key, f"{key} must be {rule.wanted}{_but_not(key, value)} ({where})")
     return value
 
 
@@ -211,8 +204,11 @@ def _but_not(key: str, value: Any) -> str:
     return "" if key in SECRETS else f", not {value!r}"
 
 
-def _meaning(key: str) -> str:
-    return f"it says {KEYS[key].meaning}; the default is {toml_value(KEYS[key].default)}"
+def _wrong(key: str, message: str, hint: str | None = None) -> ConfigError:
+    """The error about a key; without another hint it says what the key means."""
+    if hint is None:
+        hint = f"it says {KEYS[key].meaning}; the default is {toml_value(KEYS[key].default)}"
+    return ConfigError(message, hint, details={"key": key})
 
 
 def _build(values: Mapping[str, Any], file: Path | None, origins: Mapping[str, str]) -> Config:

@@ -46,6 +46,7 @@ DEBOUNCE_S = 0.03  # keys within this time, or while the last question is answer
 SHORT = 18  # rows; a narrow screen with fewer does not show the document
 
 _EARLIER_SHOWN = 200
+_SCREENS = {"documents": DocumentsScreen, "doctor": DoctorScreen, "runs": RunsScreen, "ingest": IngestScreen}
 _JAMO = "".join(map(chr, range(0x3131, 0x3164)))  # Hangul letters that are not yet part of a syllable
 
 
@@ -371,26 +372,14 @@ class SearchApp(App[None]):
         """Shows all keys."""
         self.push_screen(KeysDialog(self._say))
 
-    def action_documents(self) -> None:
-        """Opens the documents by folder, and shows the chosen one."""
-        self.push_screen(DocumentsScreen(self._session), self._show_chosen)
+    def action_show(self, name: str) -> None:
+        """Opens another screen; a document that is chosen there is shown."""
+        self.push_screen(_SCREENS[name](self._session, may_write=self._settings.may_write), self._show_chosen)
 
     def _show_chosen(self, path: str | None) -> None:
         if path is not None:
             self._begin()
             self._found.show([Row(path)])
-
-    def action_doctor(self) -> None:
-        """Opens the checks of `kb doctor`."""
-        self.push_screen(DoctorScreen(self._session))
-
-    def action_runs(self) -> None:
-        """Opens the evaluation runs."""
-        self.push_screen(RunsScreen(self._session))
-
-    def action_ingest(self) -> None:
-        """Opens the screen of ingests."""
-        self.push_screen(IngestScreen(self._session, may_write=self._settings.may_write))
 
     def action_conversations(self) -> None:
         """Opens the list of conversations."""

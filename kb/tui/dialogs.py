@@ -60,10 +60,10 @@ KEYS = (
     KeyRow("Judge", "good", "Ctrl-G", "ctrl+g", "judge(True)"),
     KeyRow("Judge", "bad", "Ctrl-D Alt-B", "ctrl+d,alt+b,ctrl+b", "judge(False)"),
     KeyRow("See", "all keys", "F1", "f1", "keys"),
-    KeyRow("See", "documents", "F2", "f2", "documents"),
-    KeyRow("See", "doctor", "F3", "f3", "doctor"),
-    KeyRow("See", "runs", "F4", "f4", "runs"),
-    KeyRow("See", "ingest", "F5", "f5", "ingest"),
+    KeyRow("See", "documents", "F2", "f2", "show('documents')"),
+    KeyRow("See", "doctor", "F3", "f3", "show('doctor')"),
+    KeyRow("See", "runs", "F4", "f4", "show('runs')"),
+    KeyRow("See", "ingest", "F5", "f5", "show('ingest')"),
 )
 
 

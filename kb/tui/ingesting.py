@@ -36,8 +36,7 @@ class IngestScreen(AskingScreen):
     ]
 
     def __init__(self, session: Base, *, may_write: bool) -> None:
-        super().__init__(session)
-        self._may_write = may_write
+        super().__init__(session, may_write=may_write)
         self._handle: RunHandle | None = None
         self._done, self._total, self._doing = 0, 0, ""
         self._bar = ProgressBar(show_eta=False)

@@ -41,9 +41,10 @@ class AskingScreen(Screen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss")]
 
-    def __init__(self, session: Base) -> None:
+    def __init__(self, session: Base, *, may_write: bool) -> None:
         super().__init__()
         self._session = session
+        self._may_write = may_write
         self._say = words(session.config)
         self._said = Static("…", classes="title", markup=False)
 
@@ -188,8 +189,8 @@ class RunsScreen(AskingScreen):
         Binding("pageup", "scroll(-1)", priority=True),
     ]
 
-    def __init__(self, session: Base) -> None:
-        super().__init__(session)
+    def __init__(self, session: Base, *, may_write: bool) -> None:
+        super().__init__(session, may_write=may_write)
         self._runs: list[EvalRun] = []
         self._marked: str | None = None
         self._rows = OptionList(markup=False)
