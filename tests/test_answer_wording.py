@@ -8,7 +8,7 @@ import pytest
 
 from kb.answer.wording import say, why
 from kb.errors import KbError, ModelError, ModelMissing, ModelUnreachable, StoreBusy, StoreError
-from kb.retrieve.notes import by_words_only, note_label
+from kb.retrieve.notes import by_words_only, note
 
 
 def kinds_of(kind: type[KbError]) -> list[type[KbError]]:
@@ -67,4 +67,4 @@ def test_a_korean_note_names_the_command_and_no_english_advice(hint: str, shown:
 
 
 def test_a_note_is_labelled_in_its_language() -> None:
-    assert (note_label("게이트웨이는 몇 번 시도하나"), note_label("How often?")) == ("참고", "note")
+    assert (note("게이트웨이는 몇 번 시도하나", "label"), note("How often?", "label")) == ("참고", "note")

@@ -26,6 +26,39 @@ _VALUES_SHOWN = 5
 _ALIKE = 0.6  # of difflib's ratio
 
 
+# English and Korean; the arguments of a note fill its braces.
+_NOTES = {
+    "label": ("note", "참고"),
+    "by meaning only": (
+        "no passage has any of these words: these are the nearest by meaning",
+        "이 낱말이 나오는 곳은 없음: 뜻이 가까운 곳을 보임",
+    ),
+    "other language": (
+        "{0}: the nearest in the language {1} (lang={1} gives more)",
+        "{0}번: 언어 {1}에서 가장 가까운 곳 (lang={1}로 더)",
+    ),
+    "nothing indexed": ("nothing is indexed yet (kb ingest)", "아직 색인된 것이 없음 (kb ingest)"),
+    "first ingest": (
+        "the first ingest has not ended: some notes are not in yet (kb ingest goes on with it)",
+        "첫 색인이 끝나지 않음: 아직 없는 노트가 있음 (kb ingest)",
+    ),
+    "compared in part": (
+        "a long question: only its beginning is compared by meaning",
+        "긴 질문: 앞부분만 뜻으로 비교",
+    ),
+    "embedding": (
+        f"embedding has not ended: {{}} of {{}} passages are compared so far ({_GOES_ON} goes on with it)",
+        f"임베딩이 끝나지 않음: 지금까지 {{1}}개 중 {{0}}개 구절을 비교 (이어서 하기: {_GOES_ON})",
+    ),
+}
+
+
+def note(question: str, name: str, *about: object) -> str:
+    """A note about these values, in the language of the question."""
+    english, korean = _NOTES[name]
+    return (korean if query_language(question) == "ko" else english).format(*about)
+
+
 def substitution_notes(question: str, read_as: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
     """A sentence for each substitution, unless it only adds the other script of a word that documents have."""
     korean = query_language(question) == "ko"
@@ -70,11 +103,6 @@ def _between(days: DaysAsked, korean: bool) -> str:
     return f"{days.first} ~ {days.last}" if korean else f"{days.first} to {days.last}"
 
 
-def note_label(question: str) -> str:
-    """The label before a note."""
-    return "참고" if query_language(question) == "ko" else "note"
-
-
 def by_words_only(question: str, lacking: ModelError) -> str:
     """Says that a question was searched by words only, and what is missing for more."""
     if query_language(question) == "ko":
@@ -86,35 +114,6 @@ def by_words_only(question: str, lacking: ModelError) -> str:
     return f"by words only: {lacking.message} ({lacking.hint})"
 
 
-def by_meaning_only(question: str) -> str:
-    """Says that no passage has a word of the question, so that the hits are only near it."""
-    if query_language(question) == "ko":
-        return "이 낱말이 나오는 곳은 없음: 뜻이 가까운 곳을 보임"
-    return "no passage has any of these words: these are the nearest by meaning"
-
-
-def nearest_in_other_language(question: str, other: str, first: int, last: int) -> str:
-    """Says which hits are the nearest in another language than the question, and how to ask for more of them."""
-    numbers = str(first) if first == last else f"{first}-{last}"
-    if query_language(question) == "ko":
-        return f"{numbers}번: 언어 {other}에서 가장 가까운 곳 (lang={other}로 더)"
-    return f"{numbers}: the nearest in the language {other} (lang={other} gives more)"
-
-
-def nothing_indexed(question: str) -> str:
-    """Says that nothing is indexed yet."""
-    if query_language(question) == "ko":
-        return "아직 색인된 것이 없음 (kb ingest)"
-    return "nothing is indexed yet (kb ingest)"
-
-
-def first_ingest_not_ended(question: str) -> str:
-    """Says that the first ingest has not ended."""
-    if query_language(question) == "ko":
-        return "첫 색인이 끝나지 않음: 아직 없는 노트가 있음 (kb ingest)"
-    return "the first ingest has not ended: some notes are not in yet (kb ingest goes on with it)"
-
-
 def few_embedded(committed: int, chunks: int) -> ModelMissing:
     """The error that too few passages have vectors, so that questions are searched by words only."""
     return ModelMissing(
@@ -122,21 +121,6 @@ def few_embedded(committed: int, chunks: int) -> ModelMissing:
         f"{_GOES_ON} goes on with it",
         details={"committed": str(committed), "chunks": str(chunks)},
     )
-
-
-def compared_in_part(question: str) -> str:
-    """Says that only the beginning of a long question is compared."""
-    if query_language(question) == "ko":
-        return "긴 질문: 앞부분만 뜻으로 비교"
-    return "a long question: only its beginning is compared by meaning"
-
-
-def embedding_not_ended(question: str, committed: int, chunks: int) -> str:
-    """Says how many passages have vectors so far."""
-    if query_language(question) == "ko":
-        return f"임베딩이 끝나지 않음: 지금까지 {chunks}개 중 {committed}개 구절을 비교 (이어서 하기: {_GOES_ON})"
-    of = f"{committed} of {chunks} passages are compared so far"
-    return f"embedding has not ended: {of} ({_GOES_ON} goes on with it)"
 
 
 def filter_notes(db: Connection, question: str, filters: SearchFilters, *, found: bool = False) -> Iterator[str]:

@@ -24,7 +24,7 @@ from kb.cli.output.terminal import Folding, columns, shows_links, with_code
 from kb.domain.answers import Answer, AnswerCitation, AskEvent, Claim, Generated, HopTaken, SecondVerdict, SpanKind
 from kb.domain.text import plain, plain_line
 from kb.language.detect import query_language
-from kb.retrieve.notes import note_label
+from kb.retrieve.notes import note
 
 # The number of places shown for each step.
 _SHOWN_PLACES = 3
@@ -93,8 +93,8 @@ def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
             _show_citation(citation, citation.marker or " · ")
     else:
         _show_candidates(answer)
-    for note in answer.notes:
-        echo_folded(plain_line(note), head=f"{note_label(answer.question)}: ", err=True)
+    for said in answer.notes:
+        echo_folded(plain_line(said), head=f"{note(answer.question, 'label')}: ", err=True)
     if answer.why:
         echo_folded(answer.why, style=QUIET)
     echo_parts(_footer(answer), style=QUIET)

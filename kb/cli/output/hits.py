@@ -30,9 +30,9 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
     if explain:
         echo_parts((f"index {result.index_version}", f"ranked by {result.ranking_version}"), style=QUIET)
     if result.note:
-        from kb.retrieve.notes import note_label  # few results have a note
+        from kb.retrieve.notes import note  # few results have a note
 
-        echo_folded(plain_line(result.note), head=f"{note_label(result.query.text)}: ", err=True)
+        echo_folded(plain_line(result.note), head=f"{note(result.query.text, 'label')}: ", err=True)
 
 
 def _show_hit(hit: Passage, number: str, explain: bool, is_terminal: bool, links: bool) -> None:

@@ -87,9 +87,9 @@ class VectorSource:
     def lacking(self, question: str) -> str | None:
         """The note that embedding is not complete; None where every passage has its vector."""
         if (row := self._incomplete) is not None:
-            from kb.retrieve.notes import embedding_not_ended  # a question of a whole index does without
+            from kb.retrieve.notes import note  # a question of a whole index does without
 
-            return embedding_not_ended(question, row.committed, row.chunks)
+            return note(question, "embedding", row.committed, row.chunks)
         return None
 
     def begin(self, query: SearchQuery) -> Encoding:

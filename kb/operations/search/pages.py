@@ -19,7 +19,7 @@ from kb.operations.opening.base import Base
 from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cursor, token_counter, write_cursor
 from kb.operations.search.search import search
 from kb.retrieve.filters import stored_values
-from kb.retrieve.notes import nearest_in_other_language
+from kb.retrieve.notes import note
 from kb.store import queries
 
 # Beyond so many passages, other words find more than another page.
@@ -70,8 +70,9 @@ def search_page(
             goes_on = len(hits) < len(new) and len(told) < MOST_SHOWN
             state = {"q": mark, "s": "".join(told)}
             next_cursor = write_cursor("search", revision, state) if goes_on else None
-            numbers = [number for number, hit in enumerate(hits, 1) if hit in near]
-            said = nearest_in_other_language(query.text, other, numbers[0], numbers[-1]) if other and numbers else None
+            numbers = [str(number) for number, hit in enumerate(hits, 1) if hit in near]
+            at = "-".join(dict.fromkeys((numbers[0], numbers[-1]))) if numbers else ""
+            said = note(query.text, "other language", at, other) if other and at else None
             found = result._replace(hits=hits, note="; ".join(filter(None, (result.note, said))) or None)
             return SearchPage(found, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision, found_by)
 

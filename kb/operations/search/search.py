@@ -73,12 +73,12 @@ def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: Sea
 
 def _without_documents(base: Base, result: SearchResult) -> SearchResult:
     """A result without hits, with a note where nothing is indexed or the first ingest has not ended."""
-    from kb.retrieve.notes import first_ingest_not_ended, nothing_indexed  # most questions have hits
+    from kb.retrieve.notes import note  # most questions have hits
 
     if base.index.state.pipelines_json == "[]":
-        return result._replace(note=nothing_indexed(result.query.text))  # what else is lacking follows from it
+        return result._replace(note=note(result.query.text, "nothing indexed"))  # what else is lacking follows from it
     if queries.select_last_ingest(base.db) is None:
-        return _also_noted(result, first_ingest_not_ended(result.query.text))
+        return _also_noted(result, note(result.query.text, "first ingest"))
     return result
 
 
@@ -88,9 +88,9 @@ def _without_words(result: SearchResult) -> SearchResult:
         return result
     if not result.candidates or any(each.lexical_score for each in result.candidates):
         return result
-    from kb.retrieve.notes import by_meaning_only  # most questions have words that are found
+    from kb.retrieve.notes import note  # most questions have words that are found
 
-    return _also_noted(result, by_meaning_only(result.query.text))
+    return _also_noted(result, note(result.query.text, "by meaning only"))
 
 
 def _also_noted(result: SearchResult, *notes: str) -> SearchResult:
@@ -169,9 +169,9 @@ def _near(base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource
     )
     notes = [note for note in (source.lacking(query.text),) if note is not None]
     if source.encoded_part(query.text) != query.text:
-        from kb.retrieve.notes import compared_in_part  # most questions do without
+        from kb.retrieve.notes import note  # most questions do without
 
-        notes.append(compared_in_part(query.text))
+        notes.append(note(query.text, "compared in part"))
     return _noted(result, notes)
 
 
