@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -74,7 +75,7 @@ def rendered(text: Text) -> RenderableType:
     for is_code, language, block in _blocks(list(text.split("\n", allow_blank=True))):
         if is_code:
             code = code_lines([each.plain for each in block[1:] if not _FENCE.match(each.plain)], language)
-            parts += [Text("  ").append_text(each) for each in code]
+            parts.append(Padding(Group(*code), (0, 0, 0, 2)))
             continue
         rows: list[Text] = []
         for line in [*block, None]:
