@@ -266,6 +266,14 @@ def test_there_is_one_watch(watched: Watched) -> None:
     assert (done.returncode, b"runs already" in done.stderr) == (2, True)
 
 
+def test_a_socket_that_cannot_be_made_is_an_error_with_a_hint(watched: Watched, tmp_path: Path) -> None:
+    for folder in (tmp_path / ("long" * 30), Path("/proc/nothing")):
+        env = watched.env | {"XDG_RUNTIME_DIR": str(folder)}
+        command = [*KB, "--config", str(watched.vault.config), "watch"]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, "XDG_RUNTIME_DIR" in done.stderr.splitlines()[-1]) == (2, True)
+
+
 def test_changed_code_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("kb.added")
     module.__file__ = str(tmp_path / "added.py")

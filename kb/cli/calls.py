@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -27,10 +28,13 @@ _WARM = "from kb.cli.deferred import defer; defer(); from kb.cli.warm import run
 def only_watch(config: str) -> Iterator[None]:
     """Answers calls with a configuration meanwhile, on Linux. Raises: UsageError where another `kb watch` runs."""
     path = Path(socket_path(config))
-    make_private_folder(path.parent)
-    if path.parent.stat().st_uid != os.geteuid():
-        raise UsageError(f"{path.parent} belongs to another user", "set XDG_RUNTIME_DIR to a folder of yours")
-    lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        make_private_folder(path.parent)
+        if path.parent.stat().st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, "it belongs to another user")
+        lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _unusable(path, error) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink(missing_ok=True)  # of one that was killed
@@ -51,17 +55,32 @@ def only_watch(config: str) -> Iterator[None]:
 
 def _listening(path: Path) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listening.bind(str(path))  # 0600: every command of kb runs with a private umask
+    try:
+        listening.bind(str(path))  # 0600: every command of kb runs with a private umask
+    except OSError as error:  # its path has more than 107 bytes, or the disk is full
+        listening.close()
+        raise _unusable(path, error) from error
     listening.listen(_BACKLOG)
     listening.setblocking(False)
     return listening
 
 
+def _unusable(path: Path, error: OSError) -> UsageError:
+    hint = "set XDG_RUNTIME_DIR to a folder of yours with a short path"
+    return UsageError(f"calls cannot be taken at {path}: {error.strerror or error}", hint)
+
+
 def _answer_calls(listening: socket.socket, config: str) -> None:
     """Starts the process that runs commands (`kb.cli.warm`) at the first call, and again after it has ended.
 
-    Until that process accepts calls, they are refused, and the callers run their commands themselves.
+    Until that process accepts calls, they are refused, and the callers run their commands themselves; so do all of them
+    once this function has failed, because it closes the socket.
     """
+    with listening:
+        _answer_all(listening, config)
+
+
+def _answer_all(listening: socket.socket, config: str) -> None:
     warm: subprocess.Popen[bytes] | None = None
     is_ready = False
     while True:

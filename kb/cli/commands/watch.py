@@ -22,7 +22,7 @@ from kb.cli.commands.ingest import MARKS, SHOWN_ITEMS
 from kb.cli.entry import config_path
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.progress import duration
-from kb.config import Config, default_path
+from kb.config import default_path
 from kb.domain.text import counted, plain_line
 from kb.models.requirements import lacking_packages, require
 from kb.operations.admin.service import install, uninstall, watch_service
@@ -109,10 +109,12 @@ class _Keeper:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._news: SimpleQueue[News] = SimpleQueue()
+        self._news: SimpleQueue[News | BaseException] = SimpleQueue()
         self._running: subprocess.Popen[str] | None = None
         self._is_embedding = False
+        # What the last report said: it is not said again.
         self._failures: dict[str, dict[str, Any]] = {}
+        self._notes: set[str] = set()
 
     def keep(self, *, polling: bool) -> None:
         """Runs until it is interrupted; an ingest that runs then ends after its current step."""
@@ -128,6 +130,8 @@ class _Keeper:
                 except Empty:
                     has_changed = True
                     continue
+                if isinstance(news, BaseException):
+                    raise news
                 if news == "ended":
                     assert self._running is not None
                     failed = self._running.wait() not in (0, 130)
@@ -145,15 +149,18 @@ class _Keeper:
     def _await_changes(self, polling: bool) -> None:
         config = self._call.config
         root = config.workspace_root
-        for _ in changes(
-            root,
-            include=config.workspace.include,
-            exclude=config.workspace.exclude,
-            own=_own_folders(config),
-            polling=polling,
-            tell=lambda how: _say(plain_line(str(root)), _HOW[how]),
-        ):
-            self._news.put("changed")
+        try:
+            for _ in changes(
+                root,
+                include=config.workspace.include,
+                exclude=config.workspace.exclude,
+                own=(config.data_dir, config.cache_dir, config.log_dir),
+                polling=polling,
+                tell=lambda how: _say(plain_line(str(root)), _HOW[how]),
+            ):
+                self._news.put("changed")
+        except BaseException as error:  # noqa: BLE001  raised again by the thread that waits for news
+            self._news.put(error)
 
     def _start(self) -> None:
         self._is_embedding = False
@@ -181,6 +188,9 @@ class _Keeper:
                 embedding.show(told["done"], told["total"])
             elif told["schema_version"] == "ingest_report.v1":
                 self._show(told["items"])
+                for note in set(told["notes"]) - self._notes:
+                    _say(plain_line(note), "note: ")
+                self._notes = set(told["notes"])
         self._news.put("ended")
 
     def _show(self, items: list[dict[str, Any]]) -> None:
@@ -196,10 +206,6 @@ class _Keeper:
                 _say(f"{path}{origin}", f"{MARKS[item['kind']]} ")
         if len(items) > SHOWN_ITEMS:
             _say(f"and {counted(len(items) - SHOWN_ITEMS, 'more file')}", "  ")
-
-
-def _own_folders(config: Config) -> tuple[Any, ...]:
-    return config.data_dir, config.cache_dir, config.log_dir
 
 
 def _say(text: str, head: str) -> None:
