@@ -42,17 +42,18 @@ def watch(config: Path, *args: str) -> Iterator[tuple[subprocess.Popen[bytes], d
     """A running `kb watch`, and the environment of its calls."""
     with TemporaryDirectory(dir="/tmp", prefix="kb-") as runtime:  # a socket's path has at most 107 bytes
         env = environment(Path(runtime))
-        process = subprocess.Popen(
-            [*KB, "--config", str(config), "watch", *args], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
+        command = [*KB, "--config", str(config), "watch", *args]
+        log = (Path(runtime) / "log").open("wb")  # a file, where the streams of calls are pipes and terminals
+        process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=log)
         try:
             assert process.stdout is not None
             first = process.stdout.readline()
-            assert first.startswith(b"watching"), first + process.stdout.read()
+            assert first.startswith(b"watching"), (Path(runtime) / "log").read_text(encoding="utf-8")
             yield process, env
         finally:
             process.terminate()
             process.communicate(timeout=60)
+            log.close()
 
 
 def wait_until_warm(config: Path, env: Mapping[str, str]) -> None:

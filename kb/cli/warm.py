@@ -165,16 +165,23 @@ def _take_over(surroundings: Surroundings, descriptors: Sequence[int]) -> None:
     os.fchdir(folder)
     for descriptor in descriptors:
         os.close(descriptor)
-    for stream, (encoding, errors, unbuffered) in zip((sys.stdin, sys.stdout, sys.stderr), forms, strict=True):
-        assert isinstance(stream, TextIOWrapper), "as the interpreter made it"
-        by_line = stream is sys.stderr or stream.isatty()
-        stream.reconfigure(encoding=encoding, errors=errors, line_buffering=by_line, write_through=unbuffered)
+    sys.stdin, sys.stdout, sys.stderr = map(_stream, range(3), forms)
     os.umask(umask)
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _stream(number: int, form: tuple[str, str, bool]) -> TextIOWrapper:
+    """A standard stream as the interpreter makes it at its start: the one of before may have been of another kind."""
+    encoding, errors, unbuffered = form
+    if number == 0:
+        return open(number, encoding=encoding, errors=errors, closefd=False)
+    binary = open(number, "wb", buffering=0 if unbuffered else -1, closefd=False)  # noqa: SIM115  as long as the process
+    by_line = number == 2 or binary.isatty()
+    return TextIOWrapper(binary, encoding, errors, "\n", line_buffering=by_line, write_through=unbuffered)
 
 
 def _listen_for_ctrl_c(conn: socket) -> None:
