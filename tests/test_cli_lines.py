@@ -358,9 +358,38 @@ def test_an_option_of_kb_itself_behind_the_command_is_told_where_it_goes() -> No
 def test_files_without_text_are_one_line_in_words(named: Vault, tmp_path: Path) -> None:
     fresh = make_vault(tmp_path, LONG_NAMED)
     ran = kb_in(fresh)("ingest", "--no-embed", "--summary-only")
-    lines = ["empty file: no text in 5 files:", "empty 0.md", "empty 1.md", "empty 2.md", "and 2 more"]
-    assert "\n      ".join(lines) in ran.stderr
+    said = "  ! empty file: no text in 5 files: empty 0.md, empty 1.md, empty 2.md and 2 more"
+    assert said in " ".join(ran.stderr.split("\n     "))
     assert "empty_file" not in ran.stderr
+
+
+def test_a_first_ingest_tells_on_a_screen_what_was_read_and_what_was_not(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {f"n{number}.md": f"# Note {number}\n" for number in range(25)})
+    for number in range(30):
+        (vault.root / f"a{number:02}.ipynb").write_bytes(b"{%d" % number)
+        (vault.root / f"b{number:02}.html").write_bytes(b"<!--" + b"x" * number)
+        (vault.root / f"c{number:02}.canvas").write_text('{"nodes": ' + "[" * number, encoding="utf-8")
+        (vault.root / f"d{number:02}.dwg").touch()
+    ran = kb_in(vault)("ingest", "--no-embed")
+    said = " ".join(ran.stderr.split())
+    assert "! empty file: no text in 30 files: b00.html, b01.html, b02.html and 27 more" in said
+    assert "✗ not a notebook: it names no nbformat in 30 files: a00.ipynb, a01.ipynb, a02.ipynb and 27 more" in said
+    assert "✗ its JSON is damaged in 30 files" in said
+    assert "read: 30 html, 25 markdown\n" in ran.stdout
+    assert "not read: 30 .dwg\n" in ran.stdout
+    assert ran.stdout.count("\n") + ran.stderr.count("\n") < 24
+
+
+def test_very_many_different_errors_are_cut_to_a_screen(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {})
+    for number in range(40):
+        (vault.root / f"{number:02}.ics").write_bytes(b"\xff" * (number + 1) + b"BEGIN:VEVENT\nSUMMARY:a")
+        (vault.root / f"{number:02}.eml").write_bytes(
+            b"Subject: a\nContent-Disposition: attachment; filename=%d.pdf\n\nx" % number
+        )
+    ran = kb_in(vault)("ingest", "--no-embed", "--summary-only")
+    assert "more lines of this, which --json gives by file" in ran.stderr
+    assert ran.stdout.count("\n") + ran.stderr.count("\n") < 48  # narrow terminals fold
 
 
 def test_a_title_that_is_the_file_name_is_not_repeated(named: Vault) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import click
 
 from kb.cli.call import Call, json_option, pass_call
 from kb.cli.output.printing import echo_folded, print_json, print_json_with_list
 from kb.cli.output.progress import ingest_progress, interruptible
-from kb.domain.kinds import KINDS
+from kb.domain.kinds import KINDS, family_of, media_type_of
 from kb.domain.results.ingest import IngestReport, LinksOutside
 from kb.domain.text import plain_line
 from kb.errors import FileTooLarge, UsageError
@@ -24,7 +26,8 @@ _MB = 1_000_000
 SHOWN_ITEMS = 20
 _SHOWN_KINDS = 40
 _SHOWN_LINKS = 3
-_SAME_WARNINGS = 3
+_SAME_PLACES = 3
+_MOST_LINES = 16
 MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
 
 
@@ -159,18 +162,15 @@ def _show_report(report: IngestReport, *, summary_only: bool) -> None:
                 continue
             origin = f"  (from {plain_line(item.moved_from)})" if item.moved_from else ""
             echo_folded(f"{plain_line(item.doc_path)}{origin}", head=f"  {MARKS[item.kind]} ")
-    for head, line in _warnings(report):
+    for head, line in _shortened(_attention(report)):
         echo_folded(line, head=head, err=True)
-    for item in report.items:
-        if item.error is not None:
-            echo_folded(f"{plain_line(item.doc_path)}: {plain_line(item.error.message)}", head="  ✗ ", err=True)
-            if item.error.hint:
-                echo_folded(plain_line(item.error.hint), head="      hint: ", err=True)
     head = "would be: " if report.dry_run else "stopped: " if report.aborted else ""
     changes = f"{counts.new} new, {counts.updated} updated, {counts.moved} moved, {counts.removed} removed"
     changes += f", {counts.unchanged} unchanged, {counts.errors} error{'' if counts.errors == 1 else 's'}"
     work = f"{counts.chunks_indexed} chunks, {counts.embeddings_indexed} vectors, {report.duration_ms / 1000:.1f} s"
     echo_folded(f"{changes}  ({work})", head=head)
+    if changed_count > SHOWN_ITEMS:
+        echo_folded(_read(report), head="read: ")
     for note in report.notes:
         echo_folded(plain_line(note), head="note: ", err=True)
     if report.unsupported:
@@ -184,20 +184,49 @@ def _show_report(report: IngestReport, *, summary_only: bool) -> None:
         echo_folded(_links(report.links_outside))
 
 
-def _warnings(report: IngestReport) -> Iterator[tuple[str, str]]:
-    """The head and the text of each line: `a.md: empty file: no text`; a warning of many files comes once."""
-    paths: dict[str, list[str]] = {}
+_Line: TypeAlias = tuple[str, str]
+"""The head of a line, and what it says."""
+
+
+def _attention(report: IngestReport) -> Iterator[_Line]:
+    """Warnings, then errors: `a.md: empty file: no text`; what is said of many files is said once."""
+    warned: dict[tuple[str, str], list[str]] = {}
+    failed: dict[tuple[str, str], list[str]] = {}
     for item in report.items:
+        path = plain_line(item.doc_path)
         for warning in item.warnings:
             kind, _, note = plain_line(warning).partition(": ")
-            paths.setdefault(f"{kind.replace('_', ' ')}: {note}", []).append(plain_line(item.doc_path))
-    for said, where in paths.items():
-        if len(where) <= _SAME_WARNINGS:
-            yield from (("  ! ", f"{path}: {said}") for path in where)
-            continue
-        yield "  ! ", f"{said} in {len(where)} files:"
-        yield from (("      ", path) for path in where[:_SAME_WARNINGS])
-        yield "      ", f"and {len(where) - _SAME_WARNINGS} more"
+            warned.setdefault((f"{kind.replace('_', ' ')}: {note}", ""), []).append(path)
+        if item.error is not None:
+            failed.setdefault((plain_line(item.error.message), plain_line(item.error.hint or "")), []).append(path)
+    for mark, said in (("!", warned), ("✗", failed)):
+        for (what, hint), paths in said.items():
+            for line in (
+                [f"{path}: {what}" for path in paths] if len(paths) <= _SAME_PLACES else [_of_many(what, paths)]
+            ):
+                yield f"  {mark} ", line
+            if hint:
+                yield "      hint: ", hint
+
+
+def _of_many(what: str, paths: Sequence[str]) -> str:
+    return f"{what} in {len(paths)} files: {', '.join(paths[:_SAME_PLACES])} and {len(paths) - _SAME_PLACES} more"
+
+
+def _shortened(lines: Iterable[_Line]) -> Iterator[_Line]:
+    """The first lines, and how many more there are."""
+    every = list(lines)
+    shown = every if len(every) <= _MOST_LINES else every[: _MOST_LINES - 1]
+    yield from shown
+    if len(every) > len(shown):
+        yield "  … ", f"{len(every) - len(shown)} more lines of this, which --json gives by file"
+
+
+def _read(report: IngestReport) -> str:
+    """`120 markdown, 30 html`: the files that were read, by kind, the commonest first."""
+    read = (media_type_of(item.doc_path) for item in report.items if item.kind in ("new", "updated"))
+    families = Counter(family_of(media_type) if media_type else "others" for media_type in read)
+    return ", ".join(f"{count:,} {family}" for family, count in families.most_common()) or "nothing"
 
 
 def _links(links: LinksOutside) -> str:
