@@ -101,6 +101,15 @@ def _globs(session: Base, typed: str) -> Iterable[str]:
     return [f"{folder}/**" for folder in sorted(folders) if folder]
 
 
+def _properties(session: Base, _: str) -> Iterable[str]:
+    return dict.fromkeys(value.partition("=")[0] for value in _values("where")(session, ""))
+
+
+def _conditions(session: Base, typed: str) -> Iterable[str]:
+    """The names of properties; behind a `=`, the values."""
+    return _values("where")(session, typed) if "=" in typed else [f"{name}=" for name in _properties(session, typed)]
+
+
 def _symbols(session: Base, typed: str) -> Iterable[str]:
     found: list[str] = _call("kb.operations.inspect.listing.complete_symbol", session, typed, _MOST)
     return found
@@ -131,6 +140,8 @@ _SOURCES: Mapping[str, _Source] = {
     "path": _globs,
     "media": _kinds,
     "symbol": _symbols,
+    "where": _conditions,
+    "properties.name": _properties,
     "session_id": _sessions,
     "answer_id": _answers,
     "place": _places,
@@ -143,8 +154,8 @@ _SOURCES: Mapping[str, _Source] = {
     "suite": "file",
     "wire": _schemas,
     "words": "commands",
-    "before": _runs,
-    "after": _runs,
+    "compare.before": _runs,
+    "compare.after": _runs,
     "run": _runs,
     "runs": _runs,
     "doc.id": _paths,

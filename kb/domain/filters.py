@@ -32,7 +32,7 @@ class Passing(NamedTuple):
 
 
 class SearchFilters(NamedTuple):
-    """The conditions on a document and its passages. `FILTERS` says what the first eleven fields accept.
+    """The conditions on a document and its passages. `FILTERS` says what the first fields accept.
 
     `holds` is what the passage itself must hold, all of it, and `lacks` what it must not hold. `also` are more filters
     to pass, `never` are filters not to pass. `as_text`: operators in the question are text. `among_visible` is set
@@ -45,6 +45,9 @@ class SearchFilters(NamedTuple):
     trust_min: str | None = None
     media: str | None = None
     dated: str | None = None
+    since: str | None = None
+    before: str | None = None
+    where: tuple[str, ...] = ()
     symbol: str | None = None
     symbol_kind: str | None = None
     code_lang: str | None = None
@@ -67,7 +70,8 @@ class Filter(NamedTuple):
     agent's parameter where it differs, `operator` that in a question. A filter without `help` is no option, and agents
     and the page do not take it. `no_document` continues "no document has" and "그런 문서 없음" with the value. `label`
     is shown before a value in force, `title` above the choices; `facet` counts those, without one a person
-    types a value such as `example`. `choices` are all values there are; `many`: any of several values passes.
+    types a value such as `example`. `choices` are all values there are; `many`: it takes several values, of which any
+    passes; of `where`, all must hold.
     """
 
     field: str
@@ -161,6 +165,42 @@ FILTERS = (
         tool_help="days: 2026-11-12, 2026-11, last week, A..B",
         metavar="WHEN",
         example="2026-11, last week, 2026-11-01..2026-11-15",
+    ),
+    Filter(
+        "since",
+        "since",
+        no_document=("a date since {}", "{}부터의 날짜"),
+        label="since",
+        title="Since",
+        help="Only documents of that day or later, by their own date: of the frontmatter, else of the name, else when "
+        "the file was changed.",
+        tool_help="of that day or later: 2026-03-01, 2026-03, last week",
+        metavar="WHEN",
+        example="2026-03-01, 2026-03, last week",
+    ),
+    Filter(
+        "before",
+        "before",
+        no_document=("a date before {}", "{} 이전의 날짜"),
+        label="before",
+        title="Before",
+        help="Only documents of an earlier day, by their own date as for --since.",
+        tool_help="of an earlier day",
+        metavar="WHEN",
+        example="2026-03-01, 2026-03, last week",
+    ),
+    Filter(
+        "where",
+        "where",
+        no_document=("{}", "{}"),
+        label="where",
+        title="Property",
+        help="Only documents with this property (kb list properties): 'status=done', 'rating>=4', 'due<2026-03', "
+        "'tags~meeting'; also != <= >. Repeat for more, which must all hold.",
+        tool_help="properties that must all hold: status=done, rating>=4, due<2026-03, tags~part; also != <= >",
+        metavar="CONDITION",
+        example="status=done, rating>=4, tags~meeting",
+        many=True,
     ),
     Filter(
         "symbol",

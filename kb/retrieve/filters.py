@@ -26,12 +26,12 @@ from kb.domain.search import DaysAsked, SearchQuery
 from kb.domain.text import stored_text
 from kb.errors import UsageError
 from kb.language.dates import time_span
-from kb.records import NamedTuple
+from kb.records import NamedTuple, TypedDict
 from kb.store import queries
 from kb.store.connection import Connection
 
 # Filters whose values are worked out here; those of all others are parameters of the statement as they are.
-_BY_PYTHON = ("tags_any", "path_globs", "dated")
+_BY_PYTHON = ("tags_any", "path_globs", "dated", "since", "before", "where")
 
 _EVERY_DOCUMENT = SearchFilters(among_visible=True)
 
@@ -74,6 +74,7 @@ def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
     found = queries.select_eligible_documents(
         db,
         tags_json=_json(_tags_meant(db, filters.tags_any)) if filters.tags_any else None,
+        where_json=_conditions_json(filters),
         with_paths=int(passes is not None),
         **_texts(filters),
     )
@@ -137,17 +138,72 @@ def _documents_dated(db: Connection, when: str | None) -> frozenset[str] | None:
     if not when:
         return None
     begin, is_range, end = when.partition("..")
-    spans = [time_span(_led_in(part), date.today()) for part in ((begin, end) if is_range else (when,))]
-    named = [span for span in spans if span is not None and span.is_whole]
-    if len(named) < len(spans):
-        raise UsageError(
-            f"--dated: {when!r} names no days",
-            "for example 2026-11-12, 2026-11, 2026-11-01..2026-11-15, 'last week', 지난주",
-        )
-    first, last = named[0].first, named[-1].last
+    first, last = _days("--dated", begin, when)[0], _days("--dated", end if is_range else begin, when)[1]
     if last < first:
         raise UsageError(f"--dated: {when!r} ends before it begins", "the earlier day comes first")
     return frozenset(_documents(db, first, last))
+
+
+def _days(option: str, part: str, when: str) -> tuple[date, date]:
+    """The first and last day that a value, or a part of it, names. Raises: UsageError where it names none."""
+    span = time_span(_led_in(part), date.today())
+    if span is None or not span.is_whole:
+        examples = "for example 2026-11-12, 2026-11, 2026-11-01..2026-11-15, 'last week', 지난주"
+        raise UsageError(
+            f"{option}: {when!r} names no days",
+            examples if option == "--dated" else examples.replace(" 2026-11-01..2026-11-15,", ""),
+        )
+    return span.first, span.last
+
+
+# A condition on a property: its name, how it compares, and the value.
+_CONDITION = re.compile(r"\s*(?P<name>[^=!<>~]*[^=!<>~\s])\s*(?P<op>[!<>]=|[=<>~])\s*(?P<value>.*\S)\s*", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+
+
+class _Condition(TypedDict):
+    """A condition as `where_json` holds it; `first` and `last` are the days that the value names."""
+
+    name: str
+    op: str
+    value: str
+    number: float | None
+    first: str | None
+    last: str | None
+
+
+def _conditions_json(filters: SearchFilters) -> str | None:
+    """The conditions on properties, as the statement takes them; None without any. Raises: UsageError."""
+    found = [_condition(written) for written in filters.where]
+    for op, option, when in ((">=", "--since", filters.since), ("<", "--before", filters.before)):
+        if when:
+            first, last = _days(option, when, when)
+            found.append(_compared("date", op, when, (first, last)))
+    return json.dumps(found, ensure_ascii=False) if found else None
+
+
+def _condition(written: str) -> _Condition:
+    """A condition as it is typed. Raises: UsageError for what is none."""
+    match = _CONDITION.fullmatch(stored_text(written))
+    if match is None:
+        raise UsageError(
+            f"--where: {written!r} is no condition",
+            "for example 'status=done', 'rating>=4', 'due<2026-03', 'tags~part'",
+        )
+    value = match["value"]
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        value = value[1:-1]
+    is_number = _NUMBER.fullmatch(value)
+    span = None if is_number and len(value) != len("2026") else time_span(_led_in(value), date.today())
+    days = (span.first, span.last) if span is not None and span.is_whole else None
+    return _compared(match["name"], match["op"], value, days, float(value) if is_number else None)
+
+
+def _compared(
+    name: str, op: str, value: str, days: tuple[date, date] | None, number: float | None = None
+) -> _Condition:
+    first, last = (day.isoformat() for day in days) if days else (None, None)
+    return {"name": name, "op": op, "value": value, "number": number, "first": first, "last": last}
 
 
 def _led_in(part: str) -> str:

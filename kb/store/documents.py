@@ -147,7 +147,7 @@ def put_document(
         parser_version=document.parser_version,
         doc_version=1 if old is None else old.doc_version + (old.asset_id != document.asset_id),
         schema_version=SCHEMA_VERSION,
-        metadata_json=_metadata_json(document),
+        metadata_json=stored_text(_metadata_json(document)),
         provenance_json=_provenance_json(read, now),
         created_at=read.created_at,
         updated_at=read.updated_at,

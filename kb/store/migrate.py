@@ -123,6 +123,7 @@ def migrate(db: apsw.Connection, now: str) -> bool:
                 db.execute(f'DROP INDEX IF EXISTS "{name}"; {made_objects()[name].definition}')
         if was_current and state.objects_hash is not None:  # while a trigger was gone, rows came and went without it
             build_fts(db)
+        if state.schema_version:
             queries.recount(db)
         queries.upsert_meta(db, key="repeatable_names_json", value=json.dumps(list(made_objects())))
         queries.upsert_meta(db, key="objects_hash", value=_objects_hash(db, schema_state(db)))

@@ -18,6 +18,8 @@ DROP VIEW IF EXISTS temp.assets;
 DROP VIEW IF EXISTS temp.symbol_refs;
 DROP VIEW IF EXISTS temp.symbols;
 DROP VIEW IF EXISTS temp.blocks;
+DROP VIEW IF EXISTS temp.property_values;
+DROP VIEW IF EXISTS temp.document_properties;
 DROP VIEW IF EXISTS temp.document_tags;
 DROP VIEW IF EXISTS temp.chunks;
 DROP VIEW IF EXISTS temp.documents;
@@ -42,6 +44,18 @@ CREATE TEMP VIEW document_tags AS
 SELECT
   doc_id, tag
 FROM main.document_tags
+WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
+
+CREATE TEMP VIEW document_properties AS
+SELECT
+  doc_id, name, position, kind, value, number
+FROM main.document_properties
+WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
+
+CREATE TEMP VIEW property_values AS
+SELECT
+  doc_id, name, position, kind, value, number
+FROM main.property_values
 WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
 
 CREATE TEMP VIEW blocks AS

@@ -1,4 +1,4 @@
--- Recount the counters that triggers keep: chunks, documents by pipeline, words, Korean units.
+-- Recount what triggers keep: chunks, documents by pipeline, words, Korean units, properties.
 INSERT INTO kv (key, value) VALUES ('corpus_revision', 0) ON CONFLICT (key) DO NOTHING;
 INSERT INTO kv (key, value)
 SELECT 'chunk_total', count(*) FILTER (WHERE symbol_text IS NULL) FROM chunks
@@ -20,3 +20,6 @@ FROM document_korean_units AS d CROSS JOIN json_each(d.units_json) AS unit
 GROUP BY unit.value ->> 0, unit.value ->> 1;
 INSERT INTO kv (key, value) SELECT 'korean_unit_total', coalesce(sum(occurrences), 0) FROM korean_units WHERE true
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+DELETE FROM document_properties;
+INSERT OR IGNORE INTO document_properties (doc_id, name, position, kind, value, number)
+SELECT doc_id, name, position, kind, value, number FROM property_values;

@@ -12,9 +12,49 @@
 -- param code_lang TEXT?  language of source code; NULL = any
 -- param repo TEXT?  name of the git repository it is of, in whatever case; NULL = any
 -- param title TEXT?  what its title holds, in whatever case; NULL = any
+-- param where_json TEXT?  JSON array of conditions, all to hold: name, op, value, and its number or first and last day; NULL = any
 -- param with_paths INTEGER  1 where the paths are asked for too
 -- column doc_ids_json TEXT  JSON array of the documents, in the order of their ids
 -- column paths_json TEXT?  JSON array of their paths below the workspace root, in the same order
+WITH conditions AS (
+  SELECT
+    c.key AS number, c.value ->> 'name' AS name, c.value ->> 'op' AS op, lower(c.value ->> 'value') AS text,
+    c.value ->> 'number' AS amount, c.value ->> 'first' AS first, c.value ->> 'last' AS last
+  FROM json_each(:where_json) AS c
+), compared AS (
+  -- A value beside what it is compared with: as numbers or days where both are, else as text, which is never more or less
+  -- than a number or a day.
+  SELECT c.number, c.op, p.doc_id, c.text, lower(p.value) AS written,
+    CASE
+      WHEN c.amount IS NOT NULL AND p.number IS NOT NULL THEN p.number
+      WHEN c.first IS NOT NULL AND p.kind = 'date'
+        THEN iif(p.value LIKE '%.______Z', date(p.value, 'localtime'), substr(p.value, 1, 10))
+      WHEN c.op IN ('=', '!=') OR coalesce(c.amount, c.first) IS NULL THEN lower(p.value)
+    END AS own,
+    CASE
+      WHEN c.amount IS NOT NULL AND p.number IS NOT NULL THEN c.amount
+      WHEN c.first IS NOT NULL AND p.kind = 'date' THEN c.first
+      ELSE c.text
+    END AS least,
+    CASE
+      WHEN c.amount IS NOT NULL AND p.number IS NOT NULL THEN c.amount
+      WHEN c.last IS NOT NULL AND p.kind = 'date' THEN c.last
+      ELSE c.text
+    END AS most
+  FROM conditions AS c
+  JOIN document_properties AS p ON p.name = c.name COLLATE NOCASE
+), meeting AS MATERIALIZED (
+  SELECT DISTINCT number, doc_id
+  FROM compared
+  WHERE CASE op
+      WHEN '~' THEN instr(written, text) > 0
+      WHEN '<' THEN own < least
+      WHEN '<=' THEN own <= most
+      WHEN '>' THEN own > most
+      WHEN '>=' THEN own >= least
+      ELSE own BETWEEN least AND most
+    END
+)
 SELECT json_group_array(passing.doc_id) AS doc_ids_json,
   CASE WHEN :with_paths THEN json_group_array(passing.workspace_path) END AS paths_json
 FROM (
@@ -43,5 +83,10 @@ FROM (
       SELECT 1 FROM repositories AS r WHERE r.path = d.repository_path AND r.name = :repo COLLATE NOCASE
     ))
     AND (:title IS NULL OR instr(lower(d.title), lower(:title)) > 0)
+    AND NOT EXISTS (
+      SELECT 1
+      FROM conditions AS c
+      WHERE (c.op = '!=') = EXISTS (SELECT 1 FROM meeting AS m WHERE m.number = c.number AND m.doc_id = d.doc_id)
+    )
   ORDER BY d.doc_id
 ) AS passing;

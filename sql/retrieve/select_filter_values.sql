@@ -1,7 +1,7 @@
 -- List the values that documents have for a filter, the commonest first: more than a person would look through for the one that was meant.
 -- returns many FilterValue
--- param name TEXT  tag, lang, media, code_lang, kind, repo, symbol or path_glob
--- column value TEXT  a value; of media both code and code/python
+-- param name TEXT  tag, lang, media, code_lang, kind, repo, symbol, where, path_glob, or of days dated, since or before
+-- column value TEXT  a value; of media both code and code/python; of days months
 WITH valued AS (
   SELECT tag AS value FROM document_tags WHERE :name = 'tag'
   UNION ALL
@@ -26,5 +26,11 @@ WITH valued AS (
   SELECT r.name FROM documents AS d JOIN repositories AS r ON r.path = d.repository_path WHERE :name = 'repo'
   UNION ALL
   SELECT workspace_path FROM documents WHERE :name = 'path_glob'
+  UNION ALL
+  SELECT substr(value, 1, 7) FROM document_properties WHERE :name IN ('dated', 'since', 'before') AND name = 'date'
+  UNION ALL
+  SELECT p.name || '=' || iif(p.kind = 'date', substr(p.value, 1, 10), p.value)
+  FROM document_properties AS p
+  WHERE :name = 'where' AND p.name NOT IN ('title', 'created', 'updated', 'modified', 'ingested')
 )
 SELECT value FROM valued GROUP BY value ORDER BY count(*) DESC, value LIMIT 20000;

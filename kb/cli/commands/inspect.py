@@ -14,7 +14,7 @@ from kb.domain.citations import cite, shown_name
 from kb.domain.derived import NOT_DERIVED, read_labels
 from kb.domain.filters import SearchFilters
 from kb.domain.kinds import MediaType, family_of
-from kb.domain.results.inspection import BoundQuery, DocumentRow
+from kb.domain.results.inspection import BoundQuery, DocumentRow, Listing
 from kb.domain.search import MODES, SearchMode
 from kb.domain.symbols import Symbol
 from kb.domain.text import counted, plain, plain_line
@@ -27,6 +27,7 @@ from kb.operations.inspect.inspect import (
     list_symbols,
     why_none,
 )
+from kb.operations.inspect.listing import list_filtered
 from kb.operations.inspect.sql_shell import bind_query, init_lines, query_lines, write_init_file
 
 
@@ -87,6 +88,54 @@ def list_symbols_command(call: Call, filters: SearchFilters, path: str | None, l
 def _show_definition(row: Symbol) -> None:
     place = f"{row.path}#L{row.line_start}-L{row.line_end}"
     echo_folded(plain_line(f"{shown_name(row.qualified_name, row.path)} ({row.kind}, {row.language})  {place}"))
+
+
+@list_command.command(
+    "tags", epilog="\b\nExamples:\n  kb list tags\n  kb list tags --since 2026-03 --json | jq -r '.items[].name'\n"
+)
+@filter_options
+@click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
+@json_option("Print listing.v1.")
+@pass_call
+def list_tags_command(call: Call, filters: SearchFilters, limit: int | None, as_json: bool) -> int:
+    """List tags with how many documents have each. Exit code 1 when there is none."""
+    return _show_counted(call, filters, list_filtered(call.session, "tags", filters, limit=limit), as_json)
+
+
+@list_command.command(
+    "properties",
+    epilog="""\b
+Examples:
+  kb list properties                          # each with an example
+  kb list properties status                   # its values
+  kb search "배포" --where 'status=done' --where 'date>=2026-03'
+""",
+)
+@click.argument("name", required=False)
+@filter_options
+@click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
+@json_option("Print listing.v1.")
+@pass_call
+def list_properties_command(
+    call: Call, name: str | None, filters: SearchFilters, limit: int | None, as_json: bool
+) -> int:
+    """List properties, or the values of one, with how many documents have each. Exit code 1 when there is none.
+
+    Properties are what --where takes: the keys of frontmatter, what other files say of themselves (author), and what kb
+    knows: title, tags, created, updated, modified (the file), ingested, and date, a document's own.
+    """
+    found = list_filtered(call.session, "properties", filters, name=name, limit=limit)
+    return _show_counted(call, filters, found, as_json, f"no document has the property {name!r}" if name else "")
+
+
+def _show_counted(call: Call, filters: SearchFilters, listing: Listing, as_json: bool, none: str = "") -> int:
+    if as_json:
+        print_json(listing)
+    for each in () if as_json else listing.items:
+        echo_folded(plain_line(f"{each.name}  {each.detail or ''}".rstrip()), head=f"{each.size:>6}  ")
+    if not listing.items and not as_json:
+        _say_none(call, filters, none or "no document passes these filters")
+    return 0 if listing.items else 1
 
 
 def _say_none(call: Call, filters: SearchFilters, none: str) -> None:

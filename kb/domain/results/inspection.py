@@ -289,7 +289,8 @@ ListedKind = Literal["documents", "sources", "tags", "properties", "symbols"]
 
 
 class Listed(NamedTuple):
-    """An entry of a list: its `name` (a path, a tag, a key, a citation), its title or kind, and how much it holds.
+    """An entry of a list: its `name` (a path, a tag, a property or its value, a citation), its title, kind or example,
+    and how much it holds.
 
     `count` is of passages for documents, else of documents; `date` is of a document.
     """

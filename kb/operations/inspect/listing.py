@@ -50,6 +50,18 @@ def list_things(
         return Listing(what, tuple(rows[:limit]), write_cursor("list", revision, state) if more else None)
 
 
+def list_filtered(
+    session: Base, what: ListedKind, filters: SearchFilters, *, name: str | None = None, limit: int | None = None
+) -> Listing:
+    """All entries of a list, or the first, of the documents that pass the filters; `name`: the values of a property.
+
+    Raises: UsageError for a filter that cannot be.
+    """
+    with session.reading() as base, base.snapshot():
+        documents = eligible_documents(base.db, filters)
+        return Listing(what, tuple(_LISTS[what](base.db, documents, name, -1 if limit is None else limit, 0)), None)
+
+
 def _start(what: ListedKind, glob: str | None, state: dict[str, object]) -> int:
     start = state.get("n")
     if type(start) is not int or start < 0:
@@ -74,8 +86,12 @@ def _tags(db: Connection, documents: str | None, _: str | None, limit: int, star
     return [Listed(row.name, None, row.documents, None) for row in rows]
 
 
-def _properties(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
-    rows = queries.list_properties(db, doc_ids_json=documents, row_limit=limit, row_offset=start)
+def _properties(db: Connection, documents: str | None, name: str | None, limit: int, start: int) -> Sequence[Listed]:
+    page = {"row_limit": limit, "row_offset": start}
+    if name is not None:
+        values = queries.list_property_values(db, name=stored_text(name), doc_ids_json=documents, **page)
+        return [Listed(row.value, row.kind, row.documents, None) for row in values]
+    rows = queries.list_properties(db, doc_ids_json=documents, **page)
     return [Listed(row.name, row.example, row.documents, None) for row in rows]
 
 
