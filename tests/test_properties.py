@@ -16,7 +16,8 @@ from kb.store.migrate import migrate
 NOTES = {
     "plan.md": "---\nStatus: Done\nrating: 4\ndue: 2026-03-10\ntags: [회의, work/plan]\naliases: 큰 계획\n"
     "team:\n  lead: Kim\nopen: false\nsteps: [one, 2, one]\n---\n# Plan\n\nShip the plan. #later\n",
-    "other.md": "---\nStatus: todo\nrating: 10\ndue: 2026-05-01 09:00\ndate: 2026-02-01\n---\n# Other\n\nA plan of others.\n",
+    "other.md": "---\nStatus: todo\nrating: 10\ndue: 2026-05-01 09:00\ndate: 2026-02-01\n---\n"
+    "# Other\n\nA plan of others.\n",
     "2026-03-09 log.md": "# Log\n\nThe plan was made.\n",
     "bare.md": "---\nid: [1]\nuser_id: x1\nrating: high\n---\n# Bare\n\nNo plan.\n",
 }

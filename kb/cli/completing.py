@@ -160,6 +160,7 @@ _SOURCES: Mapping[str, _Source] = {
     "runs": _runs,
     "doc.id": _paths,
     "forget.path": _paths,
+    "related.path": _paths,
     "show.id": _answers,
     "verify.id": _answers,
     "show.name": _sessions,

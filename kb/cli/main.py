@@ -33,6 +33,7 @@ COMMANDS = {
     "verify": ("answers", "Check whether the quotations of an answer are still in their files."),
     "fetch": ("places", "Print the text at citations, word for word."),
     "open": ("places", "Open a hit, a citation or a file in your editor or viewer."),
+    "related": ("places", "Show links of a document, links to it, and what is near it."),
     "ui": ("serve", "Search, ask and read in the terminal, by keys."),
     "web": ("serve", "Search, ask and read on a page in your browser."),
     "status": ("state", "Show what is indexed, when, and what is pending."),

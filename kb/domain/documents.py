@@ -17,6 +17,7 @@ from kb.domain.text import WorkspacePath
 SourceType = Literal["markdown", "note", "paper", "reference", "inbox"]
 TrustLevel = Literal["primary", "secondary", "generated"]
 BlockKind = Literal["heading", "paragraph", "list", "code", "table", "quote", "image_ref", "audio_ref"]
+LinkKind = Literal["wikilink", "embed", "markdown", "citation"]
 WarningKind = Literal[
     "malformed_frontmatter",
     "malformed_table",

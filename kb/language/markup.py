@@ -21,7 +21,7 @@ _TAG = (
     r"<br\s*/?>|</[a-zA-Z][^<>]*>|</?>"
     r"|(?<!\w)<(?!https?:)[a-zA-Z](?:[^<>=]|=>?)*>"
 )
-_COMMENT = r"<!--.*?(?:-->|\Z)|%%[^%\n]*%%"
+COMMENT = r"<!--.*?(?:-->|\Z)|%%[^%\n]*%%"
 _EMBED = r"!\[\[[^\[\]\n]*\]\]|!\[[^\[\]\n]*\]\([^()\n]*\)"
 _BLOCK_ID = r"(?:(?<=\s)|^)\^[A-Za-z0-9-]+[ \t]*$"
 _CALLOUT = r"(?<=>)[ \t]*\[![^\[\]\n]+\][+-]?"
@@ -37,7 +37,7 @@ _IMPORT = r"^import[ \t]+(?:[\w$*{}, \t\n]{1,1000}?[ \t\n}]from[ \t]+)?(?:'[^'\n
 _LOGIC = r"\{[#:/@](?:if|else|each|await|then|catch|key|html|debug)\b[^{}\n]*\}|\{/\*[^{}]*\*/\}"
 
 _CODE_SPAN = rf"(?P<code>{_FENCED}|`[^`\n]*`)"
-_UNREAD = rf"{_OPENS}|{_COMMENT}|{_IMPORT}|{_LOGIC}|{_TAG}"
+_UNREAD = rf"{_OPENS}|{COMMENT}|{_IMPORT}|{_LOGIC}|{_TAG}"
 _TAGS = re.compile(rf"{_CODE_SPAN}|{_UNREAD}", re.MULTILINE | re.DOTALL)
 _UNREAD_HERE = re.compile(_UNREAD, re.MULTILINE | re.DOTALL)
 _STANDING = re.compile(rf"{_CODE_SPAN}|(?:{_EMBED}|{_BLOCK_ID}|{_CALLOUT})", re.MULTILINE | re.DOTALL)
@@ -50,7 +50,8 @@ _WIKILINK = re.compile(r"\[\[[^\[\]\n|]*(?:\|([^\[\]\n]*))?\]\]")
 _LINK = re.compile(r"\[[^\[\]\n]*\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)?\)|<?https?://[^\s<>)\]]+>?")
 _HASHTAG = re.compile(r"(?<!\S)#[^\s#]+")
 _TARGET = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)?\)|https?://[^\s<>)\]]+")
-_CODE = re.compile(rf"{_FENCED}|`[^`\n]*`|{_MATH}", re.MULTILINE | re.DOTALL)
+CODE = rf"{_FENCED}|`[^`\n]*`|{_MATH}"
+_CODE = re.compile(CODE, re.MULTILINE | re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W_]")
 _HAS_MARK = re.compile(r"[\[#<!^%{]|https?:|^(?:im|ex)port\b", re.MULTILINE)

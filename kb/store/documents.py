@@ -16,6 +16,7 @@ from kb.domain.text import stored_text
 from kb.language.korean import has_hangul
 from kb.language.names import squashed
 from kb.store import queries
+from kb.store.links import put_links
 from kb.store.mirror import forget_vectors
 
 SCHEMA_VERSION = 1
@@ -157,6 +158,8 @@ def put_document(
         pipeline_version=read.pipeline_version,
     )
     queries.insert_document_tags(db, [{"doc_id": document.doc_id, "tag": tag} for tag in document.metadata.tags])
+    note = document.source_text if file.media_type == "markdown" else None
+    put_links(db, document.doc_id, document.workspace_path, document.metadata.aliases, note)
     queries.insert_blocks(db, (_block_row(document, block) for block in document.blocks))
     queries.insert_arriving_chunks(db, _chunk_rows(read, morphemes, now))
     if document.symbols:

@@ -33,6 +33,9 @@ _CREATED = re.compile(r"^CREATE (?:VIEW|TRIGGER) (\w+)", re.MULTILINE)
 
 _LABEL_CHARS = 8
 
+# The schema from which on links are stored with their document.
+_LINKS_SINCE = 22
+
 # Definitions, and the later one that builds the same rows of what they indexed and is only written otherwise.
 _WRITTEN_ANEW = {"fts-2a38f465": "fts-a6e85fe5", "fts-93a400b8": "fts-a6e85fe5"}
 
@@ -125,6 +128,10 @@ def migrate(db: apsw.Connection, now: str) -> bool:
             build_fts(db)
         if state.schema_version:
             queries.recount(db)
+        if 0 < state.schema_version < _LINKS_SINCE:
+            from kb.store.links import fill_links  # once in the life of a file
+
+            fill_links(db)
         queries.upsert_meta(db, key="repeatable_names_json", value=json.dumps(list(made_objects())))
         queries.upsert_meta(db, key="objects_hash", value=_objects_hash(db, schema_state(db)))
     return True

@@ -35,7 +35,8 @@ from kb.operations.ask.findings import AskRequest
 from kb.operations.evaluate.golden_sets import append_question, judged_question, suite_file
 from kb.operations.evaluate.runs import compare_runs, impact_now, list_runs
 from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, outline
-from kb.operations.inspect.listing import count_facets, count_found, near_documents, vault_map
+from kb.operations.inspect.links import related_documents
+from kb.operations.inspect.listing import count_facets, count_found, vault_map
 from kb.operations.inspect.pictures import PdfPages
 from kb.operations.inspect.view import kept_file, line_html, note_named, rendered, view_document
 from kb.operations.opening.base import Base
@@ -110,8 +111,7 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
         return list_folder(session, request.query_params.get("path", ""), limit=_FOLDER_PAGE, start=first)
 
     def near(request: Request) -> NearDocuments:
-        path = _required(request)
-        return NearDocuments(path, near_documents(session, path))
+        return related_documents(session, _required(request))
 
     def checks(request: Request) -> list[AnswerCheck]:
         wanted = request.query_params.get("id")

@@ -18,6 +18,8 @@ DROP VIEW IF EXISTS temp.assets;
 DROP VIEW IF EXISTS temp.symbol_refs;
 DROP VIEW IF EXISTS temp.symbols;
 DROP VIEW IF EXISTS temp.blocks;
+DROP VIEW IF EXISTS temp.links;
+DROP VIEW IF EXISTS temp.document_names;
 DROP VIEW IF EXISTS temp.property_values;
 DROP VIEW IF EXISTS temp.document_properties;
 DROP VIEW IF EXISTS temp.document_tags;
@@ -56,6 +58,18 @@ CREATE TEMP VIEW property_values AS
 SELECT
   doc_id, name, position, kind, value, number
 FROM main.property_values
+WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
+
+CREATE TEMP VIEW document_names AS
+SELECT
+  doc_id, name, path, is_alias
+FROM main.document_names
+WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
+
+CREATE TEMP VIEW links AS
+SELECT
+  doc_id, position, line, kind, target, anchor, name, path, beside
+FROM main.links
 WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
 
 CREATE TEMP VIEW blocks AS

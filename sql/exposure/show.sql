@@ -14,6 +14,8 @@ DROP VIEW IF EXISTS temp.assets;
 DROP VIEW IF EXISTS temp.symbol_refs;
 DROP VIEW IF EXISTS temp.symbols;
 DROP VIEW IF EXISTS temp.blocks;
+DROP VIEW IF EXISTS temp.links;
+DROP VIEW IF EXISTS temp.document_names;
 DROP VIEW IF EXISTS temp.property_values;
 DROP VIEW IF EXISTS temp.document_properties;
 DROP VIEW IF EXISTS temp.document_tags;

@@ -181,6 +181,8 @@ def inspect_doc_command(call: Call, id: str, as_json: bool) -> None:
     for name, engine in engines.items():
         if engine == NOT_DERIVED:
             rows.append(("derived", f"no {name}: switched off, or its engine is not installed"))
+    rows += [("links", f"L{each.line} {each.target_path or each.target}") for each in found.links or ()]
+    rows += [("backlinks", f"{each.workspace_path}#L{each.line}") for each in found.backlinks or ()]
     echo_fields(((name, plain_line(value)) for name, value in rows), indent="  ")
     click.echo(f"  {counted(len(found.blocks), 'block')}, {counted(len(found.chunks), 'chunk')}")
     for chunk in found.chunks:

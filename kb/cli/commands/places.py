@@ -1,4 +1,4 @@
-"""`kb fetch` and `kb open`: the text at a place, and the place in an editor or viewer."""
+"""`kb fetch`, `kb open` and `kb related`: the text at a place, the place in an editor, what is around a document."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import shlex
 import click
 
 from kb.cli.call import Call, WholeNumber, json_option, pass_call
-from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_result, styled
+from kb.cli.output.printing import HEADING, PLACE, QUIET, echo_folded, echo_result, print_json, styled
 from kb.domain.citations import cited_lines
 from kb.domain.results.fetched import Fetched, FetchedPlace, FetchRequest, FetchTarget
+from kb.domain.results.inspection import LinkRow
 from kb.domain.text import plain, plain_line
 from kb.errors import UsageError
 from kb.operations.answers.last_shown import last_shown
 from kb.operations.answers.open_citation import as_the_shell_would, find_opening, run_opening
 from kb.operations.fetch.fetch import LEAST_TOKENS, MOST_CONTEXT_LINES, fetch
+from kb.operations.inspect.links import related_documents
 
 
 @click.command(
@@ -144,3 +146,44 @@ def open_command(call: Call, place: str, answer_id: str | None, print_only: bool
         click.echo(f"{program} shows the file as a whole: {shown}", err=True)
     run = as_the_shell_would if call.warm is None else call.warm.run_program
     return 0 if run_opening(opening, run) == 0 else 2
+
+
+@click.command(
+    "related",
+    epilog="""\b
+Examples:
+  kb related notes/kb.md
+  kb related notes/kb.md --json | jq -r '.backlinks[].doc_path'
+""",
+)
+@click.argument("path")
+@json_option("Print near_documents.v1.")
+@pass_call
+def related_command(call: Call, path: str, as_json: bool) -> int:
+    """Show what PATH links to, what links to it, and the documents nearest by meaning. Exit code 1 without any."""
+    found = related_documents(call.session, path)
+    out, into = found.links or [], found.backlinks or []
+    if as_json:
+        print_json(found)
+        return 0 if out or into or found.near else 1
+    for heading, links in (("Links", out), ("Linked from", into)):
+        if links:
+            click.echo(styled(heading, HEADING))
+        for each in links:
+            echo_folded(plain_line(_link_line(each, is_out=links is out)), head="  ")
+    if found.near:
+        click.echo(styled("Near by meaning", HEADING))
+    for near in found.near:
+        echo_folded(plain_line(f"{near.workspace_path}  {near.title}"), head=f"  {near.cosine():.2f}  ")
+    if not (out or into or found.near):
+        echo_folded("it has no links, nothing links to it, and nothing is near it", err=True)
+        return 1
+    return 0
+
+
+def _link_line(link: LinkRow, *, is_out: bool) -> str:
+    if not is_out:
+        return f"{link.workspace_path}#L{link.line}  {link.title}"
+    written = f"{link.target}#{link.anchor}" if link.anchor else link.target
+    reached = f"{link.target_path}  {link.target_title}" if link.target_path else f"{written}  (reaches no document)"
+    return f"L{link.line}  {reached}"

@@ -25,9 +25,11 @@ from kb.cli.output.printing import (
 from kb.cli.output.progress import interruptible, show_stage
 from kb.cli.output.terminal import as_utf8
 from kb.domain.checks import Diagnosis, State
+from kb.domain.results.viewing import BrokenLinks
 from kb.domain.text import counted, plain_line
 from kb.errors import UsageError
 from kb.operations.doctor.doctor import diagnose
+from kb.operations.inspect.links import broken_links
 from kb.operations.inspect.listing import base_status, last_run
 from kb.operations.inspect.self_report import introspect
 
@@ -75,13 +77,17 @@ def _most_first(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in ordered if count)
 
 
-@click.command("doctor", epilog="\b\nExamples:\n  kb doctor\n  kb doctor --json | jq '.checks[] | select(.ok | not)'\n")
+@click.command(
+    "doctor",
+    epilog="\b\nExamples:\n  kb doctor\n  kb doctor --json | jq '.checks[] | select(.ok | not)'\n  kb doctor --links\n",
+)
 @click.option("--quick", is_flag=True, help="Skip the checks that read the whole database: pages, indexes, references.")
 @click.option("--proof", is_flag=True, help="Print the Merkle root of what is indexed, and check nothing.")
-@json_option("Print doctor.v1; with --proof, proof.v1.")
+@click.option("--links", is_flag=True, help="List the links of notes that reach nothing, and check nothing else.")
+@json_option("Print doctor.v1; with --proof, proof.v1; with --links, broken_links.v1.")
 @pass_call
-def doctor_command(call: Call, quick: bool, proof: bool, as_json: bool) -> int:
-    """Check the installation, the index and the models. Exit code 3 when a check fails.
+def doctor_command(call: Call, quick: bool, proof: bool, links: bool, as_json: bool) -> int:
+    """Check the installation, the index and the models. Exit code 3 when a check fails, or a link reaches nothing.
 
     ✓ passed, ✗ failed, – optional and not installed, or not checked.
     """
@@ -90,6 +96,8 @@ def doctor_command(call: Call, quick: bool, proof: bool, as_json: bool) -> int:
 
         echo_result(prove(call.config), as_json, lambda found: echo_fields(found._asdict().items()))
         return 0
+    if links:
+        return _show_broken(broken_links(call.session), as_json)
     with interruptible(show_stage()) as handle:
         checks = diagnose(call.config, quick=quick, handle=handle)
     states = Counter(check.state for check in checks)
@@ -103,6 +111,18 @@ def doctor_command(call: Call, quick: bool, proof: bool, as_json: bool) -> int:
                 echo_folded(check.hint, head="    hint: ")
         click.echo(_summary(states))
     return 3 if states["failed"] else 0
+
+
+def _show_broken(found: BrokenLinks, as_json: bool) -> int:
+    if as_json:
+        print_json(found)
+    for link, nearest in () if as_json else found.links:
+        meant = f"  (the nearest is {nearest})" if nearest else ""
+        written = f"{link.target}#{link.anchor}" if link.anchor else link.target
+        echo_folded(plain_line(f"{link.workspace_path}#L{link.line}  {written}{meant}"))
+    if not as_json:
+        click.echo(f"{counted(len(found.links), 'link')} without a target." if found.links else "no broken links.")
+    return 3 if found.links else 0
 
 
 def _summary(states: Mapping[State, int]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from kb.domain.documents import BlockKind, TrustLevel
+from kb.domain.documents import BlockKind, LinkKind, TrustLevel
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Symbol, SymbolUse
@@ -134,6 +134,23 @@ class CorpusStats(NamedTuple):
     last_ingest_at: str | None
 
 
+@on_wire(title="LinkV1", fields="doc_path=workspace_path title line kind target anchor target_path target_title")
+class LinkRow(NamedTuple):
+    """A link at a line of a note. `target` is as written, without the `anchor`: a heading, ^block or place.
+
+    `target_path` is the document that it reaches, null where it reaches none.
+    """
+
+    workspace_path: str
+    title: str
+    line: int
+    kind: Annotated[str, Wire(type=LinkKind)]
+    target: str
+    anchor: str | None
+    target_path: str | None
+    target_title: str | None
+
+
 class Artifact(NamedTuple):
     """What an engine derived from the file: `pdf-text`, `ocr`, `caption` or `transcript`, a JSON file at `path`."""
 
@@ -149,7 +166,7 @@ class Artifact(NamedTuple):
     title="DocInspectionV1",
     fields="""document asset_id=document.asset_id checksum=document.checksum storage_kind
         storage_path=document.storage_path source_path=document.source_path doc_version=document.doc_version metadata
-        provenance blocks chunks artifacts""",
+        provenance blocks chunks artifacts links? backlinks?""",
 )
 class DocumentInspection(NamedTuple):
     """All that is stored of one document."""
@@ -159,6 +176,8 @@ class DocumentInspection(NamedTuple):
     chunks: list[ChunkSummary]
     artifacts: list[Artifact]
     embeddings: list[DocumentEmbedding]
+    links: list[LinkRow] | None = None
+    backlinks: list[LinkRow] | None = None
 
     def storage_kind(self) -> Annotated[str, Wire(type=Literal["copied", "reference"])]:
         """Whether kb keeps a copy of the file."""

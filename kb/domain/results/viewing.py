@@ -13,7 +13,7 @@ from kb.domain.citations import Citation
 from kb.domain.derived import TranscriptSegment
 from kb.domain.embeddings import SlotCoverage
 from kb.domain.on_wire import Wire, on_wire
-from kb.domain.results.inspection import DocumentRow
+from kb.domain.results.inspection import DocumentRow, LinkRow
 from kb.domain.search import SearchMode
 
 
@@ -206,12 +206,29 @@ class NearDocument(NamedTuple):
         return round(1 - self.distance, 4)
 
 
-@on_wire("near_documents.v1")
+@on_wire(title="BrokenLinkV1")
+class BrokenLink(NamedTuple):
+    """A link that reaches no document; `nearest` is the document with the name most like it, null without any."""
+
+    link: LinkRow
+    nearest: str | None
+
+
+@on_wire("broken_links.v1")
+class BrokenLinks(NamedTuple):
+    """Links that reach neither a document nor a file, by note and line."""
+
+    links: tuple[BrokenLink, ...]
+
+
+@on_wire("near_documents.v1", fields="doc_path near links? backlinks?")
 class NearDocuments(NamedTuple):
-    """The nearest first."""
+    """The documents nearest to one, the nearest first; its links, and those that reach it."""
 
     doc_path: str
     near: list[NearDocument]
+    links: list[LinkRow] | None = None
+    backlinks: list[LinkRow] | None = None
 
 
 @on_wire("vault_map.v1", fields="months copies=copied unlinked coverage unembedded")

@@ -24,6 +24,7 @@ from kb.domain.text import stored_text, to_posix
 from kb.errors import InvalidId, NotFound
 from kb.language.names import dotted
 from kb.operations.fetch.places import definitions, require_document
+from kb.operations.inspect.links import links_around
 from kb.operations.opening.base import Base
 from kb.operations.opening.typed_path import path_below
 from kb.retrieve.filters import eligible_documents
@@ -74,6 +75,7 @@ def inspect_document(session: Base, typed: str) -> DocumentInspection:
             queries.select_chunks(base.db, doc_id=doc_id),
             list_artifacts(session.config.artifact_dir, doc_id, labels),
             queries.select_document_embeddings(base.db, doc_id=doc_id),
+            *links_around(base, doc_id),
         )
 
 

@@ -12,11 +12,11 @@ from kb.domain.citations import shown_name
 from kb.domain.filters import FILTERS, SearchFilters, with_values
 from kb.domain.results.ingest import IngestReport, item_json
 from kb.domain.results.inspection import BaseStatus, FileProblem, LastIngest, Listed, ListedKind, Listing
-from kb.domain.results.viewing import FacetCount, Facets, FoundCounts, NearDocument, VaultMap
+from kb.domain.results.viewing import FacetCount, Facets, FoundCounts, VaultMap
 from kb.domain.search import SearchQuery
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, UsageError
-from kb.operations.fetch.places import definitions, require_document
+from kb.operations.fetch.places import definitions
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.opening.base import Base
 from kb.operations.opening.paging import corpus_revision, read_cursor, write_cursor
@@ -24,7 +24,6 @@ from kb.operations.search.search import read_question, resolved
 from kb.retrieve.filters import eligible_documents, passing, stored_values
 from kb.store import queries
 from kb.store.connection import Connection, expression_errors
-from kb.store.mirror import load_vector_functions, mirrored
 
 MOST_LISTED = 200
 
@@ -301,10 +300,6 @@ def problems_of(run: LastIngest | IngestReport) -> tuple[FileProblem, ...]:
 # The most entries of a list to show.
 _MOST_MAPPED = 500
 
-# A document is compared by its first passages: each is a scan of all vectors.
-_PASSAGES, _NEIGHBOURS, _NEAR = 4, 40, 8
-_NEIGHBOURS_OF_HIDDEN = 400  # of which hidden ones are dropped
-
 
 def vault_map(session: Base) -> VaultMap:
     """The current map."""
@@ -316,25 +311,3 @@ def vault_map(session: Base) -> VaultMap:
             queries.count_slot_chunks(base.db),
             queries.list_unembedded(base.db, row_limit=_MOST_MAPPED),
         )
-
-
-def near_documents(session: Base, path: str) -> list[NearDocument]:
-    """The documents nearest to the one at `path` by meaning, the nearest first; none where nothing is embedded.
-
-    Raises: NotFound.
-    """
-    with session.reading() as base:
-        doc_id = require_document(base.db, path).doc_id
-        if mirrored(base.db) is None:
-            return []
-        load_vector_functions(base.db)
-        nearest: dict[str, NearDocument] = {}
-        looked_at = _NEIGHBOURS_OF_HIDDEN if base.hides else _NEIGHBOURS
-        with base.snapshot():
-            for vector in queries.select_document_vectors(base.db, doc_id=doc_id, row_limit=_PASSAGES):
-                near = queries.select_near_documents(base.db, embedding=vector.embedding, k=looked_at, doc_id=doc_id)
-                for each in near:
-                    known = nearest.get(each.doc_id)
-                    if known is None or each.distance < known.distance:
-                        nearest[each.doc_id] = each
-    return sorted(nearest.values(), key=lambda each: (each.distance, each.workspace_path))[:_NEAR]

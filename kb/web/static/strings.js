@@ -178,6 +178,8 @@ const TABLE = {
   noSuchLine: [(line, count) => `There is no line ${line}: the document has ${one(count, "line")}.`, (line, count) => `${line}행은 없습니다. 이 문서는 ${number(count)}행입니다.`],
   onThisPage: ["On this page", "이 문서"],
   definitions: [(count) => one(count, "definition"), (count) => `정의 ${count}개`],
+  links: ["Links", "연결"],
+  linkedFrom: ["Linked from", "이 문서로 오는 연결"],
   near: ["Related", "관련 문서"],
   linkedFrom: ["Linked from", "이 문서로 오는 링크"],
   linksTo: ["Links to", "이 문서에서 가는 링크"],

@@ -152,12 +152,21 @@ function subfolder(path, each, state) {
   return made;
 }
 
-/** The documents nearest to the one that is read, below it. */
+/** What the document that is read links to, what links to it, and the nearest documents, below it. */
 export async function showNear(path, state, holder) {
   const found = await get("near", "/api/near", new URLSearchParams({ path }));
-  if (!found?.near.length) return;
-  holder.append(h("aside", { class: "near", "aria-label": t("near") }, h("h2", {}, t("near")), h("ul", {}, found.near.map((each) => titled(each, state, each.cosine > 0.985 ? t("almostSame") : null)))));
+  if (!found) return;
+  const reached = (found.links ?? []).filter((each) => each.target_path).map((each) => ({ doc_path: each.target_path, title: each.target_title }));
+  const sides = [
+    ["links", once(reached).map((each) => titled(each, state))],
+    ["linkedFrom", once(found.backlinks ?? []).map((each) => titled(each, state))],
+    ["near", found.near.map((each) => titled(each, state, each.cosine > 0.985 ? t("almostSame") : null))],
+  ].filter(([, rows]) => rows.length);
+  if (sides.length) holder.append(h("aside", { class: "near", "aria-label": t("near") }, sides.map(([name, rows]) => [h("h2", {}, t(name)), h("ul", {}, rows)])));
 }
+
+/** The documents, each once. */
+const once = (documents) => [...new Map(documents.map((each) => [each.doc_path, each])).values()];
 
 /** A document by its title, its folders behind it. */
 function titled(each, state, said) {

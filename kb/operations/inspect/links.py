@@ -1,0 +1,100 @@
+"""Links: those of a document and those that reach it, with what is near it; links that reach nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from kb.domain.results.inspection import LinkRow
+from kb.domain.results.viewing import BrokenLink, BrokenLinks, NearDocument, NearDocuments
+from kb.language.links import folded
+from kb.operations.fetch.places import document_at, require_document
+from kb.operations.opening.base import Base
+from kb.store import queries
+from kb.store.mirror import load_vector_functions, mirrored
+
+_MOST_SHOWN = 500
+# A document is compared by its first passages: each is a scan of all vectors.
+_PASSAGES, _NEIGHBOURS, _NEAR = 4, 40, 8
+_NEIGHBOURS_OF_HIDDEN = 400  # of which hidden ones are dropped
+
+# How alike two names must be, of 1: a slip or two.
+_ALIKE = 0.75
+
+
+def related_documents(session: Base, path: str) -> NearDocuments:
+    """The links of the document at `path`, which may be absolute, those that reach it, and the nearest documents.
+
+    Raises: NotFound.
+    """
+    with session.reading() as base, base.snapshot():
+        document = document_at(base.db, base.config.workspace_root, path) or require_document(base.db, path)
+        links, backlinks = links_around(base, document.doc_id)
+    return NearDocuments(document.workspace_path, near_documents(session, document.workspace_path), links, backlinks)
+
+
+def links_around(base: Base, doc_id: str) -> tuple[list[LinkRow], list[LinkRow]]:
+    """The links of a document, and those of others that reach it; at most 500 each."""
+    out = queries.list_links(base.db, from_doc_id=doc_id, to_doc_id=None, broken=0, row_limit=_MOST_SHOWN)
+    into = queries.list_links(base.db, from_doc_id=None, to_doc_id=doc_id, broken=0, row_limit=_MOST_SHOWN)
+    return out, into
+
+
+def near_documents(session: Base, path: str) -> list[NearDocument]:
+    """The documents nearest to the one at `path` by meaning, the nearest first; none where nothing is embedded.
+
+    Raises: NotFound.
+    """
+    with session.reading() as base:
+        doc_id = require_document(base.db, path).doc_id
+        if mirrored(base.db) is None:
+            return []
+        load_vector_functions(base.db)
+        nearest: dict[str, NearDocument] = {}
+        looked_at = _NEIGHBOURS_OF_HIDDEN if base.hides else _NEIGHBOURS
+        with base.snapshot():
+            for vector in queries.select_document_vectors(base.db, doc_id=doc_id, row_limit=_PASSAGES):
+                near = queries.select_near_documents(base.db, embedding=vector.embedding, k=looked_at, doc_id=doc_id)
+                for each in near:
+                    known = nearest.get(each.doc_id)
+                    if known is None or each.distance < known.distance:
+                        nearest[each.doc_id] = each
+    return sorted(nearest.values(), key=lambda each: (each.distance, each.workspace_path))[:_NEAR]
+
+
+def broken_links(session: Base) -> BrokenLinks:
+    """The links that reach neither a document nor a file or folder in the workspace, each with the nearest name."""
+    with session.reading() as base, base.snapshot():
+        unresolved = queries.list_links(base.db, from_doc_id=None, to_doc_id=None, broken=1, row_limit=-1)
+        names = {row.name: row.workspace_path for row in reversed(queries.list_names(base.db))} if unresolved else {}
+        root = base.config.workspace_root
+    if not unresolved:
+        return BrokenLinks(())
+    files = frozenset(_names_below(root))
+    broken = [each for each in unresolved if not _is_there(root, each, files)]
+    return BrokenLinks(tuple(BrokenLink(each, _nearest(each, names)) for each in broken))
+
+
+def _names_below(root: Path) -> Iterator[str]:
+    """The folded names of all files, which a link by name alone may mean."""
+    for _, _, names in os.walk(root):
+        yield from map(folded, names)
+
+
+def _is_there(root: Path, link: LinkRow, files: frozenset[str]) -> bool:
+    """Whether a file or folder that is not indexed is what the link means."""
+    folder = Path(link.workspace_path).parent
+    wanted = link.target.lstrip("/")
+    if any(os.path.lexists(root / place) for place in (folder / wanted, wanted)):
+        return True
+    return link.kind in ("wikilink", "embed") and folded(wanted.rpartition("/")[2]) in files
+
+
+def _nearest(link: LinkRow, names: dict[str, str]) -> str | None:
+    """The document with the name that is spelled most like the link's."""
+    from difflib import get_close_matches
+
+    name = folded(link.target.rpartition("/")[2])
+    found = [name] if name in names else get_close_matches(name, names, 1, _ALIKE)
+    return names[found[0]] if found else None

@@ -1,0 +1,44 @@
+-- List links with the documents that they reach, by note and line.
+--
+-- Of several documents with the name, a link reaches the one of its path from the root, a Markdown link that of its path
+-- from the note's folder; then one beside the note, one whose path ends so, one with such an alias; of these the one with
+-- the shortest path.
+-- returns many kb.domain.results.inspection.LinkRow
+-- param from_doc_id TEXT?  links of this document; NULL = of any
+-- param to_doc_id TEXT?  links that reach this document; NULL = any
+-- param broken INTEGER  1: links alone that reach no document
+-- param row_limit INTEGER  at most so many; -1 = all
+-- column workspace_path TEXT  the linking note
+-- column title TEXT  its title
+-- column line INTEGER  from 1
+-- column kind TEXT  wikilink, embed, markdown or citation
+-- column target TEXT  as written, decoded, without the anchor
+-- column anchor TEXT?  heading, ^block or place
+-- column target_path TEXT?  the document it reaches; NULL = none
+-- column target_title TEXT?  its title
+WITH asked AS (
+  SELECT l.doc_id, l.position, l.line, l.kind, l.target, l.anchor, l.name, l.path, l.beside
+  FROM links AS l
+  WHERE (:from_doc_id IS NULL OR l.doc_id = :from_doc_id)
+    AND (:to_doc_id IS NULL OR l.name IN (SELECT n.name FROM document_names AS n WHERE n.doc_id = :to_doc_id))
+), resolved AS (
+  SELECT l.doc_id, l.position, l.line, l.kind, l.target, l.anchor, (
+    SELECT n.doc_id
+    FROM document_names AS n
+    JOIN documents AS d USING (doc_id)
+    WHERE n.name = l.name AND (n.path IN (l.path, l.beside) OR substr(n.path, -length(l.path) - 1) = '/' || l.path)
+    ORDER BY n.is_alias, n.path = l.beside AND l.kind = 'markdown' DESC, n.path = l.path DESC, n.path = l.beside DESC,
+      length(d.workspace_path), d.workspace_path
+    LIMIT 1
+  ) AS target_doc_id
+  FROM asked AS l
+)
+SELECT s.workspace_path, coalesce(s.title, s.workspace_path) AS title, r.line, r.kind, r.target, r.anchor,
+  t.workspace_path AS target_path, coalesce(t.title, t.workspace_path) AS target_title
+FROM resolved AS r
+JOIN documents AS s USING (doc_id)
+LEFT JOIN documents AS t ON t.doc_id = r.target_doc_id
+WHERE (:to_doc_id IS NULL OR r.target_doc_id = :to_doc_id)
+  AND (NOT :broken OR r.target_doc_id IS NULL)
+ORDER BY s.workspace_path, r.position
+LIMIT :row_limit;
