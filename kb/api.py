@@ -27,7 +27,7 @@ from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
 from kb.domain.results.ingest import IngestReport
 from kb.domain.results.inspection import Listed, ListedKind
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import MODES, SearchMode, SearchQuery, SearchResult
+from kb.domain.search import MODES, SearchMode, SearchQuery, SearchResult, Sort
 from kb.errors import UsageError
 from kb.operations.opening.base import Base
 
@@ -99,17 +99,25 @@ class KnowledgeBase:
         return self._open.config.sqlite
 
     def search(
-        self, text: str, *, k: int | None = None, mode: SearchMode | None = None, filters: SearchFilters = _EVERYTHING
+        self,
+        text: str,
+        *,
+        k: int | None = None,
+        mode: SearchMode | None = None,
+        filters: SearchFilters = _EVERYTHING,
+        sort: Sort = "score",
     ) -> SearchResult:
         """Finds the best passages, at most `k`, as `kb search` does; `hits` is empty where there are none.
 
-        `k` and `mode` None: as configured.
+        `k` and `mode` None: as configured. Sorted by "date", the newest of the candidates with its words come first.
         Raises: NotIndexed before the first ingest; QuerySyntaxError; ModelError where `mode` is "vector" and there are
         no vectors.
         """
         from kb.operations.search.search import search
 
-        query = self._query(text, mode, k, filters)
+        if sort not in ("score", "date"):
+            raise UsageError(f"sort is {sort!r}", "score or date")
+        query = self._query(text, mode, k, filters)._replace(sort=sort)
         if not text.strip():
             raise UsageError("no question", 'example: base.search("retry backoff")')
         return search(self._open, query)
@@ -139,7 +147,7 @@ class KnowledgeBase:
 
         base = self._open
         query = self._query(question, mode, k, filters)
-        request = AskRequest(*query, provider=provider, session_id=conversation, keep=keep)
+        request = AskRequest(*query[:4], provider=provider, session_id=conversation, keep=keep)
         if deep:
             request = request._replace(depth=base.config.rag.deep_steps)
         return ask(base, request, _handle(on_event))

@@ -49,7 +49,7 @@ def answered(session: Base, line: dict[str, Any]) -> dict[str, Any]:
             across = [hit.doc_path for hit in result.hits if not hit.retrieval.is_own]
             found = {"mode": result.query.mode, "note": result.note, "paths": paths, "models": models}
             return {**found, "across": across, "index_version": result.index_version}
-        answer = ask(session, AskRequest(*query, provider="extractive"), RunHandle())
+        answer = ask(session, AskRequest(*query[:4], provider="extractive"), RunHandle())
         return {"refusal": answer.refusal_reason, "paths": [each.source_path for each in answer.citations]}
     except KbError as error:
         return {"error": error.code, "message": error.message}

@@ -146,6 +146,7 @@ def test_an_older_file_gets_its_properties_without_reading_a_note(kept: Vault, t
             """
             DROP TRIGGER document_properties_ai; DROP TRIGGER document_properties_au;
             DROP TRIGGER document_tag_properties_ai; DROP VIEW property_values; DROP TABLE document_properties;
+            DROP TABLE links; DROP TABLE document_names;
             DELETE FROM migrations WHERE id >= 21;
             UPDATE schema_meta SET value = '20' WHERE key = 'schema_version';
             UPDATE schema_meta SET value = 'old' WHERE key = 'repeatable_hash';
@@ -155,3 +156,15 @@ def test_an_older_file_gets_its_properties_without_reading_a_note(kept: Vault, t
         assert "property_values" in names
         migrate(older, "2026-12-01T00:00:00Z")
         assert older.execute("SELECT * FROM document_properties ORDER BY doc_id, name, position").fetchall() == rows
+
+
+def test_sorted_by_date_the_newest_of_the_matches_come_first(kb: Kb) -> None:
+    def found(*words: str) -> list[str]:
+        return [hit["doc_path"] for hit in kb("search", "plan", "--json", *words).json["hits"]]
+
+    assert found("--sort", "date") == [LOG, OTHER, BARE, PLAN]
+    assert found("--sort", "date", "--k", "2") == [LOG, OTHER]
+    assert found("--sort", "date", "--where", "status!=todo") == [LOG, BARE, PLAN]
+    bulk = kb("search", "--bulk", stdin=json.dumps({"query": "plan", "k": 1, "sort": "date"}))
+    assert [(hit["rank"], hit["doc_path"]) for hit in bulk.lines[0]["response"]["hits"]] == [(1, LOG)]
+    assert set(found()) == {LOG, OTHER, BARE, PLAN}

@@ -22,15 +22,17 @@ MODES: dict[SearchMode, str] = {"hybrid": "words + meaning", "lexical": "words",
 SubstitutionReason = Literal["spelling", "keyboard", "sound", "pair", "lexicon"]
 ScoreKind = Literal["bm25", "cosine", "rrf", "linear", "late", "cross_encoder", "code"]
 Fusion = Literal["linear", "rrf"]
+Sort = Literal["score", "date"]
 
 
 class SearchQuery(NamedTuple):
-    """A question. `k` is the number of hits."""
+    """A question. `k` is the number of hits; sorted by date, the newest of the candidates with its words come first."""
 
     text: str
     mode: SearchMode
     k: int
     filters: SearchFilters = SearchFilters()
+    sort: Sort = "score"
 
 
 _EVERYTHING = SearchFilters()
@@ -47,10 +49,15 @@ class SearchDefaults(NamedTuple):
     context_tokens: int
 
     def query(
-        self, text: str, mode: SearchMode | None = None, k: int | None = None, filters: SearchFilters = _EVERYTHING
+        self,
+        text: str,
+        mode: SearchMode | None = None,
+        k: int | None = None,
+        filters: SearchFilters = _EVERYTHING,
+        sort: Sort = "score",
     ) -> SearchQuery:
         """The question with defaults filled in."""
-        return SearchQuery(text, mode or self.mode, k or self.k, filters)
+        return SearchQuery(text, mode or self.mode, k or self.k, filters, sort)
 
     def budget_tokens(self, asked: int | None) -> int:
         """How much a model may be given to read."""

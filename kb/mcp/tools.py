@@ -64,7 +64,8 @@ class ToolSpec(NamedTuple):
 
 def _search(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     filters = named_filters(given)
-    query = session.defaults.query(given["query"], given.get("mode"), given.get("limit", DEFAULT_HITS), filters)
+    limit, sort = given.get("limit", DEFAULT_HITS), given.get("sort", "score")
+    query = session.defaults.query(given["query"], given.get("mode"), limit, filters, sort)
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
     shown_as = partial(search_text, fence=Fence())
     options = {"cursor": given.get("cursor"), "also": given.get("also", ())}
@@ -97,7 +98,9 @@ def _fetch(session: Base, given: Any, _: RunHandle, __: str) -> Result:
 def _ask(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
     conversation = _KEPT_APART + given["session"] if "session" in given else None
     query = session.defaults.query(given["question"], None, None, named_filters(given))
-    request = AskRequest(*query, session_id=conversation, keep=conversation is not None, depth=given.get("depth", 1))
+    request = AskRequest(
+        *query[:4], session_id=conversation, keep=conversation is not None, depth=given.get("depth", 1)
+    )
     answer = ask(session, request, handle)
     if answer.conversation_id is not None:
         answer = answer._replace(conversation_id=answer.conversation_id.removeprefix(_KEPT_APART))

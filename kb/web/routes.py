@@ -85,7 +85,7 @@ _FOLDER_PAGE = 500
 # Earlier answers in the list; more than anybody looks through.
 _ANSWERS_LISTED = 500
 _MOST_MOVED = 2_000
-_ONE = ("mode", *(each.name for each in OPTIONS if not each.many))
+_ONE = ("mode", "sort", *(each.name for each in OPTIONS if not each.many))
 _MANY = tuple(each.name for each in OPTIONS if each.many)
 
 
@@ -239,7 +239,7 @@ def _ask_request(session: Base, body: object, *, keep: bool) -> AskRequest:
     query = search_query(read_bulk_query(line), session.defaults)
     if not query.text.strip():
         raise UsageError("no question", "query holds the words")
-    return AskRequest(*query, keep=keep, depth=session.config.rag.deep_steps if deep else 1)
+    return AskRequest(*query[:4], keep=keep, depth=session.config.rag.deep_steps if deep else 1)
 
 
 class _Answering:

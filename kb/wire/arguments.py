@@ -55,6 +55,7 @@ BulkSearchQueryV1 = _typed_dict(
         "query": Annotated[str, MinLen(1)],
         "mode": NotRequired[_Mode],
         "k": NotRequired[Annotated[int, Ge(1), Le(1000)]],
+        "sort": NotRequired[Literal["score", "date"]],
         **{each.name: NotRequired[_type(each)] for each in OPTIONS},
     },
 )
@@ -80,6 +81,7 @@ SearchArgumentsV1 = _typed_dict(
         "mode": Annotated[
             _Mode, Field(description="hybrid (default): words and meaning; lexical: exact words; vector: meaning")
         ],
+        "sort": Annotated[Literal["score", "date"], Field(description="date: the newest of the matches first")],
         "limit": Annotated[int, Ge(1), Le(20), Field(description="how many passages (default 8)")],
         "cursor": Annotated[str, Field(description="next_cursor of the last search, with the same query and filters")],
         "max_tokens": Annotated[int, Ge(200), Le(50_000), Field(description="budget of the result (default 4000)")],
@@ -160,7 +162,8 @@ class IngestArgumentsV1(TypedDict, total=False):
 
 def search_query(line: dict[str, Any], defaults: SearchDefaults) -> SearchQuery:
     """The question of a validated `BulkSearchQueryV1`."""
-    return defaults.query(line["query"], line.get("mode"), line.get("k"), named_filters(line))
+    sort = line.get("sort", "score")
+    return defaults.query(line["query"], line.get("mode"), line.get("k"), named_filters(line), sort)
 
 
 def fetch_request(arguments: FetchArgumentsV1) -> FetchRequest:

@@ -104,7 +104,7 @@ def ask_command(
     if session_id is not None and not session_id.strip():
         raise UsageError("the name of a session is empty", "example: --session 점검")
     query = call.session.defaults.query(text, mode, k, filters)
-    request = AskRequest(*query, provider, temperature, seed, session_id)
+    request = AskRequest(*query[:4], provider, temperature, seed, session_id)
     if deep:
         request = request._replace(depth=config.rag.deep_steps)
     if as_json:

@@ -20,7 +20,7 @@ from kb.cli.output.hits import show_hits
 from kb.cli.output.printing import print_json
 from kb.cli.output.terminal import question_of
 from kb.domain.filters import SearchFilters
-from kb.domain.search import SearchMode, SearchResponse
+from kb.domain.search import SearchMode, SearchResponse, Sort
 from kb.errors import UsageError
 from kb.operations.answers.last_shown import shown_hits
 from kb.operations.search.search import search
@@ -35,6 +35,7 @@ Examples:
   kb search 노트 연결                         # several words need no quotes
   kb search "retry backoff" --tag infra --path-glob "projects/**" --k 5
   kb search '"exact phrase" word* -excluded'  # each hit holds the phrase and a word that begins so, and lacks the last
+  kb search 회의 --since 2026-03 --where 'status!=done' --sort date
   kb search 보일러 -당근 tag:home lang:ko     # also path:notes/** and title:plan; -- ends options
   kb search '/E[0-9]+/ boiler'                # a regular expression (RE2)
   kb search "'chunk* NEAR(heading, 5)'"       # a raw FTS5 expression, in single quotes
@@ -50,6 +51,12 @@ Examples:
 @option("-k", "-n", "--k", "--limit", "k", type=WholeNumber(1, 1000), help="How many hits [default: search.default_k].")
 @mode_option
 @filter_options
+@option(
+    "--sort",
+    type=click.Choice(["score", "date"]),
+    default="score",
+    help="date: the newest of the matches first, by their own dates as for --since.",
+)
 @option("--explain", is_flag=True, help="Show how each hit was found.")
 @option("--trace", is_flag=True, help="Show the time and the number of items of each stage of the search.")
 @option(
@@ -75,6 +82,7 @@ def search_command(
     k: int | None,
     mode: SearchMode | None,
     filters: SearchFilters,
+    sort: Sort,
     explain: bool,
     trace: bool,
     form: str,
@@ -93,7 +101,7 @@ def search_command(
     when nothing is found.
     """
     if bulk:
-        if query or explain or filters != SearchFilters():
+        if query or explain or sort != "score" or filters != SearchFilters():
             raise UsageError(
                 "--bulk reads each question with its filters from stdin",
                 """leave them out here; a line looks like {"query": "비교 정렬", "k": 5, "lang": "ko"}""",
@@ -106,7 +114,7 @@ def search_command(
         raise UsageError("no question", 'example: kb search "청킹 규칙은?"')
     if files:
         form, per_file = "paths", per_file or 1
-    asked = call.session.defaults.query(text, mode, k, filters)
+    asked = call.session.defaults.query(text, mode, k, filters, sort)
     numbers = (snippet_chars, max_tokens, cursor, per_file, min_score)
     if trace or form != "text" or any(each is not None for each in numbers):
         from kb.cli.commands.search_forms import Wanted, search_in_form  # few searches need it

@@ -17,7 +17,7 @@ from kb.errors import InvalidCursor
 from kb.language.detect import query_language
 from kb.operations.opening.base import Base
 from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cursor, token_counter, write_cursor
-from kb.operations.search.search import search
+from kb.operations.search.search import newest_first, search
 from kb.retrieve.filters import stored_values
 from kb.retrieve.notes import note
 from kb.store import queries
@@ -107,7 +107,7 @@ def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchR
 
     A passage has the snippet for the question that ranks it best. Questions count from 1.
     """
-    results = [search(base, query._replace(text=text)) for text in (query.text, *also)]
+    results = [search(base, query._replace(text=text, sort="score")) for text in (query.text, *also)]
     rrf_k = base.config.search.rrf_k
     ranked = [(rank, number, hit) for number, each in enumerate(results, 1) for rank, hit in enumerate(each.hits, 1)]
     scores: dict[str, float] = {}
@@ -122,7 +122,8 @@ def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchR
         best[chunk]._replace(rank=rank, score=scores[chunk], score_kind="rrf") for rank, chunk in enumerate(order, 1)
     )
     notes = dict.fromkeys(each.note for each in results if each.note)
-    return results[0]._replace(hits=hits, note="; ".join(notes) or None), found_by
+    result = results[0]._replace(hits=hits, note="; ".join(notes) or None)
+    return (newest_first(base, result, query) if query.sort == "date" else result), found_by
 
 
 def _in_other_language(base: Base, query: SearchQuery, result: SearchResult) -> tuple[str | None, tuple[Passage, ...]]:
@@ -134,7 +135,7 @@ def _in_other_language(base: Base, query: SearchQuery, result: SearchResult) -> 
     own = query_language(query.text)
     other = next((each for each in stored_values(base.db, "lang") if each not in (own, "und")), None)
     places = query.k * 3 // 8
-    if other is None or not places or result.query.mode == "lexical" or query.filters.lang:
+    if other is None or not places or result.query.mode == "lexical" or query.filters.lang or query.sort == "date":
         return None, ()
     near = search(base, query._replace(k=places, filters=query.filters._replace(lang=other))).hits
     first = {hit.chunk_id for hit in result.hits[: query.k]}
@@ -143,7 +144,7 @@ def _in_other_language(base: Base, query: SearchQuery, result: SearchResult) -> 
 
 def _mark(query: SearchQuery, also: Sequence[str]) -> int:
     """A checksum of questions with their filters; the number of hits may change."""
-    asked = [query.text, *also, query.mode, list(query.filters)]
+    asked = [query.text, *also, query.mode, list(query.filters), *([query.sort] if query.sort != "score" else [])]
     return crc32(json.dumps(asked, ensure_ascii=False).encode())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,10 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
     of the result says so.
     Raises: NotIndexed and its kin; QuerySyntaxError; ModelError for a vector question that cannot be answered.
     """
+    if query.sort == "date":
+        depth = max(query.k, base.config.search.candidate_depth)
+        with base.snapshot() as base:
+            return newest_first(base, search(base, query._replace(sort="score", k=depth)), query)
     with base.snapshot() as base:
         asked = resolved(base, query)
         source = _source(base, asked)
@@ -46,6 +51,16 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
         if asked is not query:
             result = _of_question(base, query, asked, result)
         return _without_words(result) if result.hits else _without_documents(base, result)
+
+
+def newest_first(base: Base, result: SearchResult, query: SearchQuery) -> SearchResult:
+    """The hits that have words of the question, or all where none has any; the newest first, by own dates."""
+    matching = [hit for hit in result.hits if hit.lexical_score or hit.score_kind == "code"] or result.hits
+    ids = json.dumps(sorted({hit.doc_id for hit in matching}))
+    days = {row.doc_id: row.day for row in queries.select_own_dates(base.db, doc_ids_json=ids)}
+    ordered = sorted(matching, key=lambda hit: days.get(hit.doc_id, ""), reverse=True)[: query.k]
+    hits = tuple(hit._replace(rank=rank) for rank, hit in enumerate(ordered, 1))
+    return result._replace(query=result.query._replace(k=query.k, sort="date"), hits=hits)
 
 
 def resolved(base: Base, query: SearchQuery) -> SearchQuery:

@@ -28,7 +28,7 @@ export function drawRow(current, go, mode) {
   const filters = new Map(FILTERS.map((each) => [each.name, each]));
   fill(
     byId("chips"),
-    chip("modes", t(mode), true, t("modeTitle"), () => chooseMode(current, go, mode)),
+    chip("modes", state.sort === "date" ? `${t(mode)}, ${t("newestFirst")}` : t(mode), true, t("modeTitle"), () => chooseMode(current, go, mode)),
     CHIPS.filter((name) => filters.has(name)).map((name) => {
       const chosen = valuesOf(state, [name]).map(([, value]) => valueWord(name, value));
       return chip(`chip-${name}`, [titleOf(filters.get(name)), ...chosen].slice(chosen.length ? 1 : 0).join(", "), chosen.length > 0, titleOf(filters.get(name)), () => chooseValues([filters.get(name)], current, go));
@@ -95,7 +95,13 @@ function chooseMode(current, go, mode) {
     byId("modes").focus();
     go({ ...current(), mode: next });
   };
-  show("modes", t("modeTitle"), h("div", { role: "radiogroup", "aria-label": t("modeTitle") }, MODES.map((each) => h("button", { type: "button", class: "item", role: "radio", "aria-checked": String(each === mode), onclick: () => pick(each) }, h("span", {}, t(each), h("small", {}, t(`${each}Help`)))))));
+  const newest = current().sort === "date";
+  const sorted = () => {
+    go({ ...current(), sort: newest ? "" : "date" });
+    byId("menu").hidePopover();
+  };
+  const order = h("button", { type: "button", class: "item", "aria-pressed": String(newest), onclick: sorted }, h("span", {}, t("newestFirst")));
+  show("modes", t("modeTitle"), h("div", { role: "radiogroup", "aria-label": t("modeTitle") }, MODES.map((each) => h("button", { type: "button", class: "item", role: "radio", "aria-checked": String(each === mode), onclick: () => pick(each) }, h("span", {}, t(each), h("small", {}, t(`${each}Help`)))))), order);
 }
 
 /** Opens all filters: what the key does. */
@@ -147,7 +153,7 @@ function typed(filter, state, choose) {
   const submit = (event) => {
     event.preventDefault();
     const value = field.value.trim();
-    choose((now) => ({ ...now, [name]: filter.many ? (value ? [value] : []) : value }), name);
+    choose((now) => ({ ...now, [name]: filter.many ? value.split(/,\s+/u).filter(Boolean) : value }), name);
   };
   return h("form", { onsubmit: submit }, h("label", { for: field.id }, titleOf(filter)), field, h("button", { type: "submit" }, t("set")));
 }

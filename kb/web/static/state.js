@@ -4,7 +4,7 @@ import { FILTERS } from "./filter_table.js";
 
 const SEVERAL = FILTERS.filter((each) => each.many).map((each) => each.name);
 const ONE_VALUED = FILTERS.filter((each) => !each.many).map((each) => each.name);
-const SINGLE = ["q", "mode", "k", ...ONE_VALUED, "at", "passage", "heading", "view", "ask", "deep", "answer", "page", "before_run", "after_run"];
+const SINGLE = ["q", "mode", "k", "sort", ...ONE_VALUED, "at", "passage", "heading", "view", "ask", "deep", "answer", "page", "before_run", "after_run"];
 /** The names of what narrows the search. */
 export const FILTER_NAMES = FILTERS.map((each) => each.name);
 
@@ -30,7 +30,7 @@ export function words(state, only = [...SINGLE, ...SEVERAL]) {
 }
 
 /** The words of a search. */
-export const searched = (state) => words(state, ["q", "mode", "k", ...FILTER_NAMES]);
+export const searched = (state) => words(state, ["q", "mode", "k", "sort", ...FILTER_NAMES]);
 
 /** The filters alone. */
 export const filtered = (state) => words(state, FILTER_NAMES);

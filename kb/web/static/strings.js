@@ -40,7 +40,7 @@ const TABLE = {
   kind: ["Definition", "정의"],
   code_lang: ["Language of code", "코드 언어"],
   repo: ["Repository", "저장소"],
-  sort: ["Order", "순서"],
+  newestFirst: ["Newest first", "최신순"],
   since: ["Since", "시작일"],
   before: ["Before", "종료일"],
   where: ["Property", "속성"],
