@@ -30,7 +30,6 @@ from kb.operations.search.search import search as find
 from kb.retrieve.index import Index
 from kb.retrieve.search import add_maxsim
 from kb.store import queries
-from kb.store.lance_table import AnnHit
 from kb.store.migrate import migrate
 from kb.store.mirror import ensure_mirror, load_vector_functions, write_vectors
 from kb.store.sqlfile import SQL_DIR
@@ -377,8 +376,8 @@ def test_a_question_with_filters_does_not_depend_on_the_ann_index(
     embedded: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Nothing:
-        def nearest(self, query: object, k: int) -> list[AnnHit]:
-            return []
+        def nearest(self, query: object, k: int) -> tuple[()]:
+            return ()
 
     monkeypatch.setattr("kb.operations.opening.vectors._ann_table", lambda *args: Nothing())
     with open_base(load(str(embedded.config), ()), many=True) as session:

@@ -16,7 +16,7 @@ from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from kb.domain.embeddings import EmbeddingModel
 from kb.errors import NO_ROOM, StoreError, VectorsUnusable, no_room
@@ -50,13 +50,6 @@ ANN_PROBES = 20
 
 # Whether a table is made: `if_missing` also in place of an unfinished one, and empties another version's.
 Making = Literal["never", "if_missing", "replace"]
-
-
-class AnnHit(NamedTuple):
-    """One neighbour. `distance` is 1 - cosine, as the index's codes have it; the search statement works out its own."""
-
-    chunk_id: str
-    distance: float
 
 
 class LanceTable:
@@ -149,13 +142,12 @@ class LanceTable:
             self._table.create_index("lang", config=Bitmap())
             self._table.create_index("vector", config=IvfRq(distance_type="cosine", num_bits=ANN_BITS))
 
-    def nearest(self, query: Sequence[float], k: int, lang: str | None = None) -> list[AnnHit]:
-        """The approximately nearest chunks, of one language or of all, nearest first."""
+    def nearest(self, query: Sequence[float], k: int) -> tuple[tuple[str, float], ...]:
+        """The approximately nearest chunks, nearest first, with 1 − cosine as the index's codes have it."""
         with _lance_errors(self._where):
             if self._searched is None:
                 self._searched = _AnnSearch(self._where, self.name)
-            where = None if lang is None else f"lang = '{_checked(lang)}'"
-            return [AnnHit(*pair) for pair in self._searched.nearest(query, k, where)]
+            return tuple(self._searched.nearest(query, k))
 
 
 class _AnnSearch:
@@ -169,9 +161,9 @@ class _AnnSearch:
         Thread(target=self._loop.run_forever, name="kb-neighbours", daemon=True).start()
         self._table = self._result_of(_opened(vector_dir, name))
 
-    def nearest(self, query: Sequence[float], k: int, where: str | None) -> Iterable[tuple[str, float]]:
-        """Chunk ids with estimated distances, nearest first, of the rows that meet the condition `where`."""
-        rows = self._result_of(_nearest(self._table, query, k, where))
+    def nearest(self, query: Sequence[float], k: int) -> Iterable[tuple[str, float]]:
+        """Chunk ids with estimated distances, nearest first."""
+        rows = self._result_of(_nearest(self._table, query, k))
         return zip(rows["chunk_id"].to_pylist(), rows["_distance"].to_pylist(), strict=True)
 
     def _result_of(self, work: Coroutine[Any, Any, T]) -> T:
@@ -185,10 +177,9 @@ async def _opened(vector_dir: Path, name: str) -> AsyncTable:
     return await database.open_table(name)
 
 
-async def _nearest(table: AsyncTable, query: Sequence[float], k: int, where: str | None) -> Any:
+async def _nearest(table: AsyncTable, query: Sequence[float], k: int) -> Any:
     search = table.query().nearest_to(list(query)).column("vector").distance_type("cosine")
-    search = search.limit(k).nprobes(ANN_PROBES).select(["chunk_id", "_distance"])
-    return await (search if where is None else search.where(where)).to_arrow()
+    return await search.limit(k).nprobes(ANN_PROBES).select(["chunk_id", "_distance"]).to_arrow()
 
 
 def table_sizes(vector_dir: Path) -> dict[str, int]:
@@ -279,12 +270,6 @@ def _vectors(rows: Any) -> Iterator[tuple[str, bytes]]:
     matrix = matrix.reshape(len(rows), -1) if len(rows) else np.empty((0, 0), "<f4")
     for chunk_id, vector in zip(rows["chunk_id"].to_pylist(), matrix, strict=True):
         yield chunk_id, vector.tobytes()
-
-
-def _checked(lang: str) -> str:
-    if not lang.replace("-", "").isalnum():
-        raise StoreError(f"{lang!r} is not a language", _MEND)
-    return lang
 
 
 def _quoted(chunk_ids: Sequence[str]) -> str:

@@ -6,13 +6,10 @@
 -- column updated_count INTEGER  files
 -- column moved_count INTEGER  files
 -- column removed_count INTEGER  files
--- column unchanged_count INTEGER  files
 -- column error_count INTEGER  files that were not read
--- column skipped_count INTEGER  files and folders that rules left out
 -- column items_json TEXT?  JSON array of files that changed or that there is something to say about
 SELECT
-  finished_at, aborted, new_count, updated_count, moved_count, removed_count, unchanged_count, error_count,
-  skipped_count, items_json
+  finished_at, aborted, new_count, updated_count, moved_count, removed_count, error_count, items_json
 FROM ingest_runs
 ORDER BY finished_at DESC, run_id
 LIMIT 1;

@@ -237,9 +237,7 @@ class LastIngest(NamedTuple):
     updated_count: int
     moved_count: int
     removed_count: int
-    unchanged_count: int
     error_count: int
-    skipped_count: int
     items_json: str | None
 
 

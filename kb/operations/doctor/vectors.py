@@ -236,5 +236,5 @@ def ann_recall(db: Connection, lance: LanceTable) -> float:
         near = lance.nearest(np.frombuffer(question.embedding, "<f4").tolist(), _ANN_CANDIDATES)
         exact = queries.select_nearest_primary(db, embedding=question.embedding, k=_ANN_K)
         wanted = {row.chunk_id for row in exact}
-        shares.append(len(wanted & {hit.chunk_id for hit in near}) / max(1, len(wanted)))
+        shares.append(len(wanted & {chunk_id for chunk_id, _ in near}) / max(1, len(wanted)))
     return float(np.mean(shares)) if shares else 1.0

@@ -132,7 +132,7 @@ def ann_neighbours(table: LanceTable, vector: bytes, depth: int) -> tuple[tuple[
     Their number makes up for the estimate: the `depth` nearest are among twice as many, and the search statement ranks
     them by exact distances.
     """
-    return tuple((hit.chunk_id, hit.distance) for hit in table.nearest(unpack_vector(vector), 2 * depth))
+    return table.nearest(unpack_vector(vector), 2 * depth)
 
 
 def _ann_table(index: Index, config: Config, models: LoadedModels, held: queries.MirroredModel) -> LanceTable | None:
