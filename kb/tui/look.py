@@ -17,7 +17,7 @@ from textual.theme import Theme
 
 from kb.config.keys import Config
 
-_ANSWERED_S = 0.2  # a terminal that answers at all does so within a round trip
+_ANSWERED_S = 1.0  # every terminal answers within a round trip; a later answer would be taken for keys
 
 # On dark, on light; `marked` is behind the marked row, `cited` behind the cited lines.
 _COLOURS = {
