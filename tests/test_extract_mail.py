@@ -40,7 +40,7 @@ def test_books_and_saved_pages_are_read_whole_with_what_they_say_of_themselves(n
     texts = [block.text for part in found.parts for block in part.blocks]
     table = [line for line in known(language) if line.split()[-1].isdigit()]  # rows are read with their columns
     assert recall([line for line in known(language) if "kWh)" not in line and line not in table], texts) >= 0.98
-    month = {"en": "Month: February · Gas (m³): 287", "ko": "달: 2월 · 가스(세제곱미터): 287"}[language]
+    month = {"en": "| Month: February | Gas (m³): 287", "ko": "| 달: 2월 | 가스(세제곱미터): 287"}[language]
     assert any(text.startswith(month) for text in texts)
     assert (found.title, found.author, found.created_at) == {
         "en": ("The heating in the house at the lake", "Marta Lindqvist", "2024-03-09T00:00:00Z"),
@@ -90,9 +90,9 @@ def test_a_mail_in_html_alone_is_read_by_its_content() -> None:
     assert texts[2:] == [
         *(
             "안녕하세요, 관리사무소입니다.",
-            "항목 · 금액",
-            "항목: 난방비 · 금액: 84,000원",
-            "항목: 수도료 · 금액: 21,500원",
+            "| 항목 | 금액 |",
+            "| 항목: 난방비 | 금액: 84,000원 |",
+            "| 항목: 수도료 | 금액: 21,500원 |",
         ),
         "납부 기한은 4월 30일까지입니다.",
     ]

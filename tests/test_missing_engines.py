@@ -19,8 +19,14 @@ from kb.extract.registry import EXTRACTORS, Step
 from kb.operations.ingest import read
 
 ROOT = Path(__file__).parents[1]
-ENGINE_PACKAGES = {"pymupdf", "fitz", "pil", "pillow", "pytesseract", "av", "pywhispercpp", "_pywhispercpp"}
-FILES = {"paper.pdf": b"%PDF-1.7", "img.png": b"\x89PNG", "scan.tiff": b"II*\0", "talk.mp3": b"ID3"}
+ENGINE_PACKAGES = set("pymupdf fitz pil pillow pytesseract av pywhispercpp _pywhispercpp python_calamine".split())
+FILES = {
+    "paper.pdf": b"%PDF-1.7",
+    "img.png": b"\x89PNG",
+    "scan.tiff": b"II*\0",
+    "talk.mp3": b"ID3",
+    "prices.xlsx": b"PK",
+}
 
 
 class BareKb(NamedTuple):
@@ -65,13 +71,15 @@ def config(tmp_path: Path) -> str:
 
 @pytest.mark.slow
 def test_notes_are_indexed_where_no_engine_is_installed(bare_kb: BareKb, config: str) -> None:
-    for module in ("pymupdf", "PIL", "pytesseract", "pywhispercpp", "av"):
+    for module in ("pymupdf", "PIL", "pytesseract", "pywhispercpp", "av", "python_calamine"):
         assert subprocess.run([bare_kb.python, "-c", f"import {module}"], capture_output=True, check=False).returncode
     ran = bare_kb("--config", config, "ingest", "--no-embed", "--json")
     assert (ran.returncode, ran.stderr) == (0, "")
     report = json.loads(ran.stdout.splitlines()[-1])
     assert (report["new"], report["errors"]) == (1, 0)
-    pdf, image, sound = sorted(report["notes"])
+    pdf, image, sound, sheet = sorted(report["notes"])
+    assert sheet.startswith("spreadsheets need python-calamine, which is not installed: 1 file not read (")
+    assert "office" in sheet
     assert pdf.startswith("PDF files need pymupdf, which is not installed: 1 file not read (")
     assert "need pillow, pytesseract and the program tesseract, which are not installed: 2 files not read (" in image
     assert "apt install tesseract-ocr" in image

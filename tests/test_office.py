@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import make_vault, run_kb
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from ingest_fixtures import Workspace, analyse_by_word, counted
 
 from kb.domain.citations import PartCitation
-from kb.domain.derived import ExtractSettings, Job
+from kb.domain.derived import Derived, Engine, ExtractSettings, Job
+from kb.domain.ids import AssetId
 from kb.domain.kinds import family_of, media_type_of
-from kb.errors import ExtractFailed, FileTooLarge, PasswordNeeded
+from kb.domain.spans import PartSpan
+from kb.domain.text import WorkspacePath
+from kb.errors import ExtractFailed, FileError, FileTooLarge, PasswordNeeded
 from kb.extract.cited_text import cited_text
-from kb.extract.office import package
-from kb.extract.parts import Parts, read_parts
+from kb.extract.office import hangul, package, sheets
+from kb.extract.office.sheets import column, sheet_parts
+from kb.extract.parts import Parts, assemble_parts, read_parts
 from kb.extract.registry import extractor_of
 from kb.operations.ingest import read
 
@@ -36,6 +44,12 @@ def parts_of(name: str, data: bytes) -> bytes:
     return step.load().derive(Job(data, media_type, {}, ExtractSettings(), lambda progress: None))
 
 
+def headings_of(name: str, derived: bytes) -> dict[str, list[str]]:
+    made = {"parts": Derived("parts", Engine("kb", "test"), derived)}
+    document = assemble_parts(made, workspace_path=WorkspacePath(name), asset_id=AssetId("0" * 32))
+    return {block.span.part: list(block.heading_path) for block in document.blocks if isinstance(block.span, PartSpan)}
+
+
 def facts_of(name: str) -> list[dict[str, Any]]:
     return TRUTH[name.partition(".")[0]]
 
@@ -48,7 +62,11 @@ def test_all_text_is_read_and_cited_where_it_is(name: str) -> None:
     words = [word for fact in facts for word in fact["text"].split()]
     assert sum(word in text for word in words) >= LEAST_RECALL * len(words)
     at = [cited_text(PartCitation(name, fact["part"]), b"", {"parts": derived}) for fact in facts]
-    placed = [fact["text"] in (found or "") for fact, found in zip(facts, at, strict=True)]
+    over = headings_of(name, derived)
+    placed = [
+        fact["text"] in (found or "") and fact["headings"] in ([], over.get(fact["part"]))
+        for fact, found in zip(facts, at, strict=True)
+    ]
     assert sum(placed) >= LEAST_PLACED * len(facts), [
         fact for fact, is_there in zip(facts, placed, strict=True) if not is_there
     ]
@@ -74,7 +92,8 @@ def test_hits_in_a_document_name_their_paragraphs(workspace: Workspace) -> None:
         hit = workspace.search(asked)[0]
         assert (hit.citation.to_uri(), hit.heading_path) == (uri, headings)
     cited = [row[0] for row in workspace.query("SELECT citation FROM chunk_source ORDER BY chunk_rowid")]
-    assert cited[:4] == [f"manual-en.docx#para={part}" for part in ("1:5", "6:8", "9:12", "13:26")]
+    of_english = [uri.partition("#")[2] for uri in cited if uri.startswith("manual-en")]
+    assert of_english[:4] == ["para=1:5", "para=6:8", "para=9:12", "para=13:26"]
     assert workspace.is_sound()
 
 
@@ -165,3 +184,132 @@ def test_a_quotation_is_found_again_in_its_paragraph_and_where_it_moved(tmp_path
     moved = " ".join(run_kb(*config, "verify").stdout.split())
     assert "moved" in moved
     assert "manual.docx#para=10:13" in moved
+
+
+def test_a_table_with_commas_or_tabs_is_read_by_rows() -> None:
+    korean = '품목,단가,비고\n볼트,30,"두 줄\n메모"\n\n너트,12,\n'
+    for data, name in ((korean.encode("cp949"), "a.csv"), (korean.replace(",", "\t").encode("utf-16"), "b.tsv")):
+        parts = read_parts(parts_of(name, data)).parts
+        assert [(part.name, part.blocks[0].text) for part in parts] == [
+            ("cells=A1:C1", "| 품목 | 단가 | 비고 |"),
+            ("cells=A2:C2", "| 품목: 볼트 | 단가: 30 | 비고: 두 줄 메모 |"),
+            ("cells=A4:C4", "| 품목: 너트 | 단가: 12 |"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([["a", "b"], ["c", "d"]], ["| a | b |", "| a: c | b: d |"]),
+        ([["1", "2"], ["3", "4"]], ["| 1 | 2 |", "| 3 | 4 |"]),
+        ([["Prices"], ["Item", "Price"], ["Bolt", "3"]], ["Prices", "| Item | Price |", "| Item: Bolt | Price: 3 |"]),
+        ([["Item", "Price"], ["Bolt", "3"], [], ["Day", "Hour", "Who"], ["2", "3", "Kim"]],
+         ["| Item | Price |", "| Item: Bolt | Price: 3 |", "| Day | Hour | Who |", "| Day: 2 | Hour: 3 | Who: Kim |"]),
+        ([["", "Item", "Price"], ["", "Bolt", "3"], [], ["", "Total", ""], ["", "all", "3"]],
+         ["| Item | Price |", "| Item: Bolt | Price: 3 |", "Total", "| Item: all | Price: 3 |"]),
+    ],
+)  # fmt: skip
+def test_a_row_is_read_with_the_header_of_its_table(rows: list[list[str]], said: list[str]) -> None:
+    assert [part.blocks[0].text for part in sheet_parts(rows)] == said
+
+
+@pytest.mark.parametrize(("at", "letters"), [(0, "A"), (25, "Z"), (26, "AA"), (701, "ZZ"), (702, "AAA")])
+def test_columns_have_the_letters_of_spreadsheets(at: int, letters: str) -> None:
+    assert column(at) == letters
+
+
+def test_more_rows_than_are_read_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sheets, "MOST_ROWS", 4)
+    read = read_parts(parts_of("a.xlsx", (FIXTURES / "stock-en.xlsx").read_bytes()))
+    assert len(read.parts) == 4
+    assert read.notes == (
+        "sheet Price list: the rows behind row 4 are not read",
+        "sheet Deliveries: the rows behind row 0 are not read",
+    )
+
+
+def test_text_in_rich_text_format_is_decoded_and_what_is_no_text_left_out() -> None:
+    data = rb"""{\rtf1\ansi\ansicpg949\deff0{\fonttbl{\f0\fcharset129 Batang;}{\f1\fcharset0 Arial;}}
+{\stylesheet{\s0 Normal;}{\s1\b Heading 1;}{\s2\outlinelevel1 Mine;}}
+{\info{\title T\u233? {}x}{\author Kim}{\*\company None}}{\header Running head}
+\pard\s1 \f0\'b0\'a1\par \pard\s2 Sub\par
+\pard\f1 caf\u233? {\f0 \'b3\'aa} \u50857\'3f\u-10179?\u-8694 ?{\v hidden}{\deleted gone}\line next {\pict\bin4 }}\}}
+{\field{\*\fldinst HYPERLINK "http://x.test"}{\fldrslt link}}\{\par
+{\listtext\'b7\tab}Item\par
+\trowd\intbl A\cell B\cell\row\trowd\intbl 1\cell 2\cell\row\pard End{\footnote Below\par twice}.}"""
+    read = read_parts(parts_of("a.rtf", data))
+    assert [(part.name, part.blocks[0].kind, part.blocks[0].text) for part in read.parts] == [
+        ("para=1", "heading", "가"),
+        ("para=2", "heading", "Sub"),
+        ("para=3", "paragraph", "café 나 용😊\nnext link{"),
+        ("para=4", "list", "- Item"),
+        ("para=5", "table", "| A | B |"),
+        ("para=6", "table", "| A: 1 | B: 2 |"),
+        ("para=7", "paragraph", "End."),
+        ("note=1", "paragraph", "Below twice"),
+    ]
+    assert (read.title, read.author) == ("Té x", "Kim")
+
+
+def test_a_file_of_groups_without_end_is_refused() -> None:
+    with pytest.raises(FileTooLarge, match="levels"):
+        parts_of("a.rtf", b"{\\rtf1" + b"{" * 100_000)
+
+
+@pytest.mark.parametrize(("flag", "said"), [(2, "encrypted"), (4, "for distribution")])
+def test_a_hangul_document_whose_text_is_encrypted_says_so(flag: int, said: str) -> None:
+    data = bytearray((FIXTURES / "hangul-ko.hwp").read_bytes())
+    for header in re.finditer(rb"HWP Document File", data):
+        data[header.start() + 36] |= flag
+    with pytest.raises(ExtractFailed, match=said):
+        parts_of("a.hwp", bytes(data))
+
+
+def test_a_hangul_document_is_unpacked_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = (FIXTURES / "hangul-ko.hwp").read_bytes()
+    with pytest.raises(ExtractFailed, match="Hangul document"):
+        parts_of("a.hwp", data[:9000])
+    monkeypatch.setattr(hangul, "MOST_EXPANDED_BYTES", 1_000)
+    with pytest.raises(FileTooLarge, match="unpacked"):
+        parts_of("a.hwp", data)
+
+
+def test_control_characters_of_hangul_are_no_text() -> None:
+    units = [
+        ord("가"),
+        2,
+        *range(100, 106),
+        2,
+        ord("나"),
+        9,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        9,
+        ord("b"),
+        10,
+        ord("c"),
+        30,
+        ord("d"),
+        13,
+    ]
+    assert hangul.decoded(b"".join(unit.to_bytes(2, "little") for unit in units)) == "가나\tb\nc d\n"
+
+
+@pytest.mark.parametrize(("name", "part"), [("briefing-en.pptx", "slide=1"), ("briefing-ko.odp", "slide=1")])
+def test_a_slide_has_its_title_and_its_notes(name: str, part: str) -> None:
+    blocks = read_parts(parts_of(name, (FIXTURES / name).read_bytes())).parts[0].blocks
+    assert (blocks[0].kind, blocks[0].level, blocks[-1].kind) == ("heading", 1, "quote")
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if "-en" in name and "stock" not in name])
+@given(st.integers(0, 2**32), st.integers(0, 255), st.booleans())
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_a_damaged_file_ends_in_an_error_of_its_own(name: str, at: int, byte: int, is_cut: bool) -> None:
+    data = bytearray((FIXTURES / name).read_bytes())
+    data[at % len(data)] = byte
+    with suppress(FileError):
+        parts_of(name, bytes(data[: at % len(data)] if is_cut else data))

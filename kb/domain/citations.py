@@ -168,15 +168,14 @@ _IN_PART = r"[%&=:#\s\"'<>`|()\[\]\x00-\x1f\x7f]"
 def part_name(**places: str | int) -> str:
     """The name of a part, by which it is found again: `sheet=Prices&cells=A2:D2` for `sheet="Prices", cells="A2:D2"`.
 
-    The keys are those of `_PART_WORDS`; the last value may be a range of two, joined by a colon.
+    The keys are those of `_PART_WORDS`; `cells` may be a range.
     """
-    *outer, (key, last) = places.items()
-    named = [f"{name}={_in_part(str(value))}" for name, value in outer]
-    return "&".join([*named, f"{key}={':'.join(map(_in_part, str(last).split(':', 1)))}"])
+    return "&".join(f"{key}={_in_part(str(place), key == 'cells')}" for key, place in places.items())
 
 
-def _in_part(value: str) -> str:
-    return re.sub(_IN_PART, lambda sign: quote(sign[0], safe=""), stored_text(" ".join(value.split())))
+def _in_part(value: str, is_range: bool) -> str:
+    escaped = re.sub(_IN_PART, lambda sign: quote(sign[0], safe=""), stored_text(" ".join(value.split())))
+    return escaped.replace("%3A", ":", 1) if is_range else escaped
 
 
 def split_part(name: str) -> tuple[str, str, str]:

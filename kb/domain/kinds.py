@@ -16,7 +16,21 @@ MediaType = NewType("MediaType", str)
 """What `assets.media_type` holds: a family alone (`markdown`, `pdf`), or with a format (`text/org`, `code/rust`)."""
 
 MediaFamily = Literal[
-    "markdown", "text", "notebook", "html", "mail", "pdf", "document", "image", "audio", "captions", "code"
+    "markdown",
+    "text",
+    "notebook",
+    "html",
+    "mail",
+    "pdf",
+    "document",
+    "slides",
+    "hangul",
+    "sheet",
+    "table",
+    "image",
+    "audio",
+    "captions",
+    "code",
 ]
 """The part of a media type before its slash: one extractor and one `--media` for each."""
 
@@ -175,6 +189,8 @@ KINDS = Kinds(
         "document",
         (
             _files("document/docx", "docx docm"),
+            _files("document/odt", "odt"),
+            _files("document/rtf", "rtf"),
             _files("document/epub", "epub"),
             _files("document/mhtml", "mhtml mht"),
             _files("document/canvas", "canvas"),
@@ -182,6 +198,36 @@ KINDS = Kinds(
             _files("document/drawio", "drawio"),
         ),
         extractor="document",
+        chunker="parts",
+        citation="part",
+    ),
+    Kind(
+        "slides",
+        (_files("slides/pptx", "pptx pptm ppsx"), _files("slides/odp", "odp")),
+        extractor="slides",
+        chunker="parts",
+        citation="part",
+    ),
+    Kind(
+        "hangul",
+        (_files("hangul/hwpx", "hwpx"), _files("hangul/hwp", "hwp")),
+        extractor="hangul",
+        chunker="parts",
+        citation="part",
+        extra="office",
+    ),
+    Kind(
+        "sheet",
+        tuple(_files(f"sheet/{each}", each) for each in ("xlsx", "xlsm", "xlsb", "xls", "ods")),
+        extractor="sheet",
+        chunker="parts",
+        citation="part",
+        extra="office",
+    ),
+    Kind(
+        "table",
+        (_files("table/csv", "csv"), _files("table/tsv", "tsv tab")),
+        extractor="table",
         chunker="parts",
         citation="part",
     ),

@@ -106,7 +106,11 @@ EXTRACTORS: dict[str, Extractor] = {
         (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.document")),
     ),
     "mail": _in_parts("kb.extract.mail"),
-    "document": _in_parts("kb.extract.office.documents"),
+    "document": _in_parts("kb.extract.office.readers"),
+    "slides": _in_parts("kb.extract.office.readers"),
+    "hangul": _in_parts("kb.extract.office.hangul"),
+    "sheet": _in_parts("kb.extract.office.sheets"),
+    "table": _in_parts("kb.extract.office.delimited"),
     "image": Extractor(
         "image-v2",
         "kb.extract.image",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kb.errors import ModelMissing
 
 # The package that brings a module, where it has another name.
-_PACKAGE_OF = {"PIL": "pillow", "av": "PyAV"}
+_PACKAGE_OF = {"PIL": "pillow", "av": "PyAV", "python_calamine": "python-calamine"}
 
 _TESSERACT_HINT = (
     "Debian, Ubuntu: apt install tesseract-ocr tesseract-ocr-kor    macOS: brew install tesseract tesseract-lang"

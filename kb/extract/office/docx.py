@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 from kb.extract.office.flow import Flow
 from kb.extract.office.numbering import Numbering
-from kb.extract.office.package import Package, found, moment, text_at
+from kb.extract.office.package import Package, found
 from kb.extract.parts import Parts
 
 # Elements whose text is not the document's: deleted, moved away, a second form of the same, codes of fields.
@@ -40,14 +40,7 @@ def read_docx(data: bytes) -> Parts:
     reader.read_notes("note", package.tree("word/footnotes.xml"), "footnote")
     reader.read_notes("note", package.tree("word/endnotes.xml"), "endnote")
     reader.read_notes("comment", package.tree("word/comments.xml"), "comment")
-    about = package.tree("docProps/core.xml")
-    return Parts(
-        reader.flow.parts,
-        title=reader.title or text_at(about, "title"),
-        author=text_at(about, "creator"),
-        created_at=moment(text_at(about, "created")),
-        updated_at=moment(text_at(about, "modified")),
-    )
+    return package.said_of(Parts(reader.flow.parts, title=reader.title))
 
 
 class _Reader:

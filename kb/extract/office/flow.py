@@ -1,32 +1,51 @@
 """Running text in parts: paragraphs, items and rows of tables, numbered in the order they are read.
 
-A row of a table is read with its header (`row_text`), so that it can be found and understood by itself.
+A row of a table is read with its header (`table_rows`), so that it can be found and understood by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kb.domain.citations import part_name
 from kb.extract.parts import Part, PartBlock, PartBlockKind
 
-_BETWEEN = " · "
 _HEADER_CHARS = 60
 
 
-def row_text(header: Sequence[str] | None, cells: Sequence[str]) -> str:
-    """A row on one line: `Item: Bolt · Price: 30`; without a header its cells alone. Empty cells are left out."""
-    names = header if header is not None and sum(map(bool, cells)) > 1 else ()
+def table_rows(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> Iterator[str]:
+    """Each row on one line, with the names of its columns: `| Item: Bolt | Price: 30 |`.
+
+    The names are those of `header`, else in the first row of several cells, if it is one. A row of one cell is its text
+    alone, an empty one is empty.
+    """
+    named = bool(header)
+    for row in rows:
+        if named or sum(map(bool, row)) < 2:
+            yield _row(header, row)
+            continue
+        named = True
+        if is_header(row) and len(rows) > 1:
+            header = row
+            yield _row((), row)
+        else:
+            yield _row(header, row)
+
+
+def _row(header: Sequence[str], cells: Sequence[str]) -> str:
+    filled = [cell for cell in cells if cell]
+    if len(filled) < 2:
+        return "".join(filled)
     said = []
     for at, cell in enumerate(cells):
-        name = names[at] if at < len(names) else ""
+        name = header[at] if at < len(header) else ""
         if cell:
             said.append(f"{name}: {cell}" if name and name != cell else cell)
-    return _BETWEEN.join(said)
+    return f"| {' | '.join(said)} |"
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Whether a first row names the columns: several short texts, no two alike, none of them a number."""
+    """Whether a row names the columns: several short texts, no two alike, none of them a number."""
     named = [cell for cell in cells if cell]
     is_named = all(len(cell) <= _HEADER_CHARS and any(map(str.isalpha, cell)) for cell in named)
     return len(named) > 1 and is_named and len(set(named)) == len(named)
@@ -38,18 +57,24 @@ class Flow:
     def __init__(self) -> None:
         self.paragraphs: list[Part] = []
         self.notes: list[Part] = []
+        self.begin()
+
+    def begin(self, **places: str | int) -> None:
+        """Begins a section, which the names of its paragraphs give first; they are counted in it."""
+        self._places = places
+        self._count = 0
 
     def add(self, kind: PartBlockKind, text: str, level: int = 0) -> None:
         """Appends a paragraph, if it has text."""
         if text := text.strip():
+            self._count += 1
             block = PartBlock(kind, text, min(level, 6))
-            self.paragraphs.append(Part(part_name(para=len(self.paragraphs) + 1), (block,)))
+            self.paragraphs.append(Part(part_name(**self._places, para=self._count), (block,)))
 
     def add_table(self, rows: Sequence[Sequence[str]]) -> None:
         """Appends the rows of a table, each with its header if the first row is one."""
-        header = rows[0] if len(rows) > 1 and is_header(rows[0]) else None
-        for at, row in enumerate(rows):
-            self.add("table", row_text(header if at else None, row))
+        for row in table_rows(rows):
+            self.add("table", row)
 
     def add_note(self, key: str, text: str) -> None:
         """Appends a footnote (`note`) or a comment (`comment`), numbered by themselves."""

@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from kb.errors import ExtractFailed, FileTooLarge, PasswordNeeded, worded
+from kb.extract.parts import Parts
 
 # What all members that are read may expand to, and the elements and levels of one tree.
 MOST_EXPANDED_BYTES = 200_000_000
@@ -19,6 +20,9 @@ MOST_ELEMENTS = 4_000_000
 MOST_LEVELS = 256
 
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+# Members about the file, in the formats of Microsoft and OpenDocument.
+_ABOUT = ("docProps/core.xml", "meta.xml")
 
 _HINT = "open it in its program and save it again"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?)?")
@@ -33,7 +37,7 @@ class Package:
             raise PasswordNeeded("the file is encrypted, or of an older format", "save a copy without a password")
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except (zipfile.BadZipFile, ValueError, OSError) as error:
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
             raise ExtractFailed(f"not a readable file of its kind: {worded(error)}", _HINT) from error
         self.names = self._zip.namelist()
         self._left = MOST_EXPANDED_BYTES
@@ -49,14 +53,33 @@ class Package:
             raise ExtractFailed(f"{name} in it cannot be read: {worded(error)}", _HINT) from error
         self._left -= len(data)
         if self._left < 0:
-            raise FileTooLarge(
-                f"unpacked it has more than {MOST_EXPANDED_BYTES // 1_000_000} MB", "split it, or list it in .kbignore"
-            )
+            raise too_large()
         return data
+
+    def require_fitting(self) -> None:
+        """Raises FileTooLarge where all members together expand to more than is read, as the file says."""
+        if sum(each.file_size for each in self._zip.infolist()) > MOST_EXPANDED_BYTES:
+            raise too_large()
 
     def tree(self, name: str) -> Element:
         """The tree of a member, an empty one where there is no such member. Raises: as `read` and `parse_xml`."""
         return parse_xml(self.read(name)) if name in self.names else Element("none")
+
+    def said_of(self, parts: Parts) -> Parts:
+        """The parts with what the file says of itself: title, author, times."""
+        about = next((self.tree(name) for name in _ABOUT if name in self.names), Element("none"))
+        return parts._replace(
+            title=parts.title or text_at(about, "title"),
+            author=text_at(about, "initial-creator") or text_at(about, "creator"),
+            created_at=moment(text_at(about, "created") or text_at(about, "creation-date")),
+            updated_at=moment(text_at(about, "modified") or text_at(about, "date")),
+        )
+
+
+def too_large() -> FileTooLarge:
+    """The error of a file that expands to more than is read."""
+    shown = f"unpacked it has more than {MOST_EXPANDED_BYTES // 1_000_000} MB"
+    return FileTooLarge(shown, "split it, or list it in .kbignore")
 
 
 def parse_xml(data: bytes) -> Element:
@@ -73,7 +96,7 @@ def parse_xml(data: bytes) -> Element:
         counts[1] += 1
         if counts[0] > MOST_ELEMENTS or counts[1] > MOST_LEVELS:
             raise FileTooLarge("its XML has too many elements, or levels", "split it, or list it in .kbignore")
-        builder.start(_local(name), {_local(key): value for key, value in attributes.items()})
+        builder.start(_local(name), {_attribute(key): value for key, value in attributes.items()})
 
     def end(name: str) -> None:
         counts[1] -= 1
@@ -95,6 +118,12 @@ def parse_xml(data: bytes) -> Element:
 
 def _local(name: str) -> str:
     return name.rpartition("}")[2]
+
+
+def _attribute(name: str) -> str:
+    """The local name; `r:id` for a reference to another member, which is often beside an `id`."""
+    space, _, local = name.rpartition("}")
+    return f"r:{local}" if space.endswith("/relationships") else local
 
 
 def found(tree: Element, *path: str) -> Iterator[Element]:

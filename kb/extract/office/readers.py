@@ -1,4 +1,4 @@
-"""The step `parts` of text documents: Word, and the module that reads each format."""
+"""The step `parts` of text documents and presentations that kb reads by itself: the reader of each format."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
 from kb.extract.books import read_epub, read_mhtml
 from kb.extract.diagrams import read_canvas, read_drawio, read_excalidraw
 from kb.extract.office.docx import read_docx
+from kb.extract.office.odf import read_odp, read_odt
+from kb.extract.office.pptx import read_pptx
+from kb.extract.office.rtf import read_rtf
 from kb.extract.parts import kb_engine
 
 _READERS = {
     "document/docx": read_docx,
+    "document/odt": read_odt,
+    "document/rtf": read_rtf,
     "document/epub": read_epub,
     "document/mhtml": read_mhtml,
     "document/canvas": read_canvas,
     "document/excalidraw": read_excalidraw,
     "document/drawio": read_drawio,
+    "slides/pptx": read_pptx,
+    "slides/odp": read_odp,
 }
 
 
 def engine(settings: ExtractSettings) -> Engine:
     """kb's own readers."""
-    return kb_engine("documents-v1")
+    return kb_engine("office-v1")
 
 
 def is_needed(earlier: Results) -> bool:

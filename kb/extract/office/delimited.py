@@ -1,0 +1,46 @@
+"""The step `parts` of tables as text, with commas or tabs between their cells: each row with its header."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.errors import ExtractFailed, worded
+from kb.extract.decode import decode
+from kb.extract.office.sheets import MOST_ROWS, sheet_parts
+from kb.extract.parts import Parts, kb_engine
+
+_SEPARATORS = ",;\t|"
+_LONGEST_CELL = 1_000_000
+
+
+def engine(settings: ExtractSettings) -> Engine:
+    """kb's own reader."""
+    return kb_engine("tables-v1")
+
+
+def is_needed(earlier: Results) -> bool:
+    """Always: no other step reads such a file."""
+    return True
+
+
+def derive(job: Job) -> bytes:
+    """The parts as JSON. Raises: ExtractFailed."""
+    job.on_progress(Progress(0, 1))
+    decoded = decode(job.data)
+    text = decoded.text
+    first = text.lstrip().partition("\n")[0]
+    separator = "\t" if job.media_type == "table/tsv" else max(_SEPARATORS, key=first.count)
+    csv.field_size_limit(_LONGEST_CELL)
+    rows: list[list[str]] = []
+    notes = [each.note for each in decoded.warnings]
+    try:
+        for row in csv.reader(io.StringIO(text), delimiter=separator):
+            if len(rows) == MOST_ROWS:
+                notes.append(f"the rows behind row {MOST_ROWS:,} are not read")
+                break
+            rows.append([" ".join(cell.split()) for cell in row])
+    except csv.Error as error:
+        raise ExtractFailed(f"not a readable table: {worded(error)}", "open and save it again") from error
+    return Parts(tuple(sheet_parts(rows)), notes=tuple(notes)).to_json()

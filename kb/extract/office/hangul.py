@@ -1,0 +1,397 @@
+"""The step `parts` of Hangul documents, HWPX and HWP 5: sections and paragraphs, headings, rows of tables, notes.
+
+    HWPX (OWPML, KS X 6101): a ZIP of XML            ─┐
+    HWP 5 (Hancom's published format): OLE2 streams  ─┴▶ paragraphs of each section, in order → Parts
+
+Numbers of outlines and lists, page headers and footers, charts and pictures are not read; neither are encrypted
+documents, those for distribution alone, and HWP before 5.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element
+
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.errors import ExtractFailed, FileTooLarge, PasswordNeeded, worded
+from kb.extract.office.flow import Flow
+from kb.extract.office.package import MOST_EXPANDED_BYTES, Package, found, moment, text_at, too_large
+from kb.extract.parts import Parts
+from kb.models.requirements import lacking_packages, require
+
+# Bumped whenever the same file would give other parts.
+_METHOD_VERSION = "1"
+
+_HINT = "open it in its program and save it again"
+_OUTLINES = ("개요 ", "Outline ")
+_MOST_LEVELS = 64
+_MOST_RECORDS = 2_000_000
+
+# Tags of records (HWPTAG_BEGIN + n).
+_STYLE, _PARA_SHAPE = 26, 25
+_PARA_HEADER, _PARA_TEXT, _CTRL_HEADER, _LIST_HEADER, _TABLE, _EQUATION = 66, 67, 71, 72, 77, 88
+_NOTES = {b"fn  ": "note", b"en  ": "note", b"tcmt": "comment"}
+_NOT_READ = (b"head", b"foot")
+
+# Of its flags: encrypted with a password; for distribution alone.
+_COMPRESSED, _ENCRYPTED, _DISTRIBUTED = 1, 2, 4
+
+# Control characters of one unit; all other ones below 32 take eight.
+_SINGLE = {0: "", 10: "\n", 13: "\n", 24: "-", 25: "", 26: "", 27: "", 28: "", 29: "", 30: " ", 31: " "}
+_TAB, _CONTROL_UNITS = 9, 8
+
+_SIGNS = {"lineBreak": "\n", "tab": "\t", "nbSpace": " ", "fwSpace": " ", "hyphen": "-"}
+
+
+def engine(settings: ExtractSettings) -> Engine:
+    """olefile and kb's own reader. Raises: ModelMissing."""
+    require("Hangul documents", lacking_packages(("olefile",), "office"))
+    return Engine("olefile", f"{version('olefile')}-{_METHOD_VERSION}")
+
+
+def is_needed(earlier: Results) -> bool:
+    """Always: no other step reads such a file."""
+    return True
+
+
+def derive(job: Job) -> bytes:
+    """The parts as JSON. Raises: ExtractFailed, FileTooLarge."""
+    job.on_progress(Progress(0, 1))
+    read = read_hwpx if job.media_type == "hangul/hwpx" else read_hwp
+    return read(job.data).to_json()
+
+
+def read_hwpx(data: bytes) -> Parts:
+    """The parts of an .hwpx file. Raises: ExtractFailed, FileTooLarge."""
+    package = Package(data)
+    levels = _OutlineLevels(package.tree("Contents/header.xml"))
+    flow = Flow()
+    sections = [name for name in package.names if name.startswith("Contents/section")]
+    for number, name in enumerate(sorted(sections, key=lambda name: (len(name), name)), 1):
+        flow.begin(section=number)
+        for paragraph in found(package.tree(name), "p"):
+            _read_paragraph(paragraph, flow, levels)
+    about = package.tree("Contents/content.hpf")
+    said = {each.get("name", ""): each.text or "" for each in about.iter("meta")}
+    return Parts(
+        flow.parts,
+        title=text_at(about, "title"),
+        author=said.get("creator", "").strip(),
+        created_at=moment(said.get("CreatedDate", "")),
+        updated_at=moment(said.get("ModifiedDate", "")),
+    )
+
+
+class _OutlineLevels:
+    """The outline level of paragraphs, by their style, else by their shape; 0 for running text."""
+
+    def __init__(self, header: Element) -> None:
+        self._of_style = {each.get("id"): outline_level(each.get("name", "")) for each in header.iter("style")}
+        self._of_shape = {
+            each.get("id"): 1 + int(heading.get("level", "0"))
+            for each in header.iter("paraPr")
+            if (heading := each.find("heading")) is not None and heading.get("type") == "OUTLINE"
+        }
+
+    def of(self, paragraph: Element) -> int:
+        """The level of a paragraph."""
+        by_style = self._of_style.get(paragraph.get("styleIDRef"), 0)
+        return by_style or self._of_shape.get(paragraph.get("paraPrIDRef"), 0)
+
+
+def outline_level(style: str) -> int:
+    """The level in the name of a style: 2 for `개요 2`; 0 for one that is no outline."""
+    for outline in _OUTLINES:
+        level = style.removeprefix(outline)
+        if level != style and level.isascii() and level.isdecimal():
+            return int(level)
+    return 0
+
+
+def _read_paragraph(paragraph: Element, flow: Flow, levels: _OutlineLevels) -> None:
+    level = levels.of(paragraph)
+    flow.add("heading" if level else "paragraph", _hwpx_text(paragraph), level)
+    for run in found(paragraph, "run"):
+        for element in run:
+            _read_object(element, flow, levels)
+
+
+def _read_object(element: Element, flow: Flow, levels: _OutlineLevels) -> None:
+    """Reads a table, a note, or the text in a shape."""
+    if element.tag == "tbl":
+        flow.add_table(list(_hwpx_rows(element)))
+    elif element.tag in ("footNote", "endNote", "hiddenComment"):
+        flow.add_note("comment" if element.tag == "hiddenComment" else "note", _joined(element))
+    elif element.tag in ("drawText", "caption"):
+        for paragraph in found(element, "subList", "p"):
+            _read_paragraph(paragraph, flow, levels)
+    elif element.tag not in ("t", "secPr", "header", "footer"):
+        for child in element:
+            _read_object(child, flow, levels)
+
+
+def _hwpx_text(paragraph: Element) -> str:
+    said: list[str] = []
+    for run in found(paragraph, "run"):
+        for element in run:
+            if element.tag == "t":
+                said.append(element.text or "")
+                for sign in element:
+                    said.append(
+                        {"lineBreak": "\n", "tab": "\t", "nbSpace": " ", "fwSpace": " ", "hyphen": "-"}.get(
+                            sign.tag, ""
+                        )
+                    )
+                    said.append(sign.tail or "")
+            elif element.tag == "equation":
+                said.append(f" {text_at(element, 'script')} ")
+    return "".join(said)
+
+
+def _hwpx_rows(table: Element) -> Iterator[Sequence[str]]:
+    """The cells of each row. One that spans rows is in each of them, one that spans columns has empty ones behind."""
+    grid = Grid()
+    for row in found(table, "tr"):
+        for cell in found(row, "tc"):
+            at, span = cell.find("cellAddr"), cell.find("cellSpan")
+            if at is not None:
+                spans = 1 if span is None else _int(span.get("rowSpan"))
+                grid.put(_int(at.get("rowAddr")), _int(at.get("colAddr")), spans, _joined(cell))
+    return grid.rows()
+
+
+def _int(written: str | None) -> int:
+    return int(written) if written and written.isascii() and written.isdecimal() and len(written) < 7 else 0
+
+
+def _joined(holder: Element) -> str:
+    """The text of a cell or a note on one line."""
+    return " ".join(" ".join(_hwpx_text(each) for each in holder.iter("p")).split())
+
+
+@dataclass(slots=True)
+class Grid:
+    """The cells of a table, by row and column, from 0."""
+
+    cells: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def put(self, row: int, column: int, row_span: int, text: str) -> None:
+        """Places a cell, in each of the rows that it spans."""
+        for at in range(row, row + min(max(row_span, 1), 1_000)):
+            self.cells[at, column] = text
+
+    def rows(self) -> Iterator[Sequence[str]]:
+        """The rows that have cells, in order."""
+        by_row: dict[int, dict[int, str]] = {}
+        for (row, column), text in self.cells.items():
+            by_row.setdefault(row, {})[column] = text
+        for _, filled in sorted(by_row.items()):
+            yield [filled.get(column, "") for column in range(min(max(filled) + 1, 1_000))]
+
+
+class _Record(NamedTuple):
+    """A record of a stream, with those of deeper levels below it."""
+
+    tag: int
+    data: bytes
+    below: list[Any]
+
+
+def read_hwp(data: bytes) -> Parts:
+    """The parts of an .hwp file. Raises: ExtractFailed, FileTooLarge, PasswordNeeded."""
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as ole:
+            return _read_ole(ole)
+    except (OSError, struct.error, IndexError, zlib.error, ValueError, TypeError) as error:
+        raise ExtractFailed(f"not a readable Hangul document: {worded(error)}", _HINT) from error
+
+
+def _read_ole(ole: Any) -> Parts:
+    header = ole.openstream("FileHeader").read()
+    if not header.startswith(b"HWP Document File"):
+        raise ExtractFailed("a Hangul document of a version before 5", "save it as HWPX")
+    (flags,) = struct.unpack_from("<I", header, 36)
+    if flags & _ENCRYPTED:
+        raise PasswordNeeded("the document is encrypted", "save a copy without a password")
+    if flags & _DISTRIBUTED:
+        raise ExtractFailed("the document is one for distribution, whose text is encrypted", "save it as HWPX or PDF")
+    streams = _Streams(ole, bool(flags & _COMPRESSED))
+    levels = _levels_of(records(streams.read("DocInfo")))
+    names = [entry[1] for entry in ole.listdir() if len(entry) == 2 and entry[0] == "BodyText"]
+    flow = Flow()
+    for number, name in enumerate(sorted(names, key=lambda name: (len(name), name)), 1):
+        flow.begin(section=number)
+        for record in records(streams.read(f"BodyText/{name}")):
+            _read_record(record, flow, levels)
+    return _said_of(ole, Parts(flow.parts))
+
+
+class _Streams:
+    """The streams of a file, unpacked within the limit of all of them together."""
+
+    def __init__(self, ole: Any, is_packed: bool) -> None:
+        self._ole = ole
+        self._is_packed = is_packed
+        self._left = MOST_EXPANDED_BYTES
+
+    def read(self, name: str) -> bytes:
+        """A stream's bytes. Raises: FileTooLarge."""
+        data: bytes = self._ole.openstream(name).read()
+        if self._is_packed:
+            unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+            data = unpacker.decompress(data, self._left + 1)
+        self._left -= len(data)
+        if self._left < 0:
+            raise too_large()
+        return data
+
+
+def _said_of(ole: Any, parts: Parts) -> Parts:
+    """The parts with the title, the author and the times that the file says of itself."""
+    name = "\x05HwpSummaryInformation"
+    if not ole.exists(name):
+        return parts
+    said = ole.getproperties(name, convert_time=True)
+    title, author = (_text_property(said.get(number)) for number in (2, 4))
+    created_at, updated_at = (moment(_text_property(said.get(number)).replace(" ", "T")) for number in (12, 13))
+    return parts._replace(title=title, author=author, created_at=created_at, updated_at=updated_at)
+
+
+def _text_property(value: object) -> str:
+    """A property as text; olefile gives that of UTF-16 as bytes, a time as a datetime."""
+    text = value.decode("utf-16-le", "replace") if isinstance(value, bytes) else str(value or "")
+    return text.partition("\0")[0].strip()
+
+
+def records(data: bytes) -> list[_Record]:
+    """The records of a stream as trees. Raises: ExtractFailed, FileTooLarge."""
+    roots: list[_Record] = []
+    open_at: list[list[_Record]] = [roots]
+    at = count = 0
+    while at + 4 <= len(data):
+        (head,) = struct.unpack_from("<I", data, at)
+        tag, level, size = head & 0x3FF, (head >> 10) & 0x3FF, head >> 20
+        at += 4
+        if size == 0xFFF:
+            (size,) = struct.unpack_from("<I", data, at)
+            at += 4
+        count += 1
+        if level > _MOST_LEVELS or count > _MOST_RECORDS:
+            raise FileTooLarge("it has too many records, or levels", "split it, or list it in .kbignore")
+        if at + size > len(data):
+            raise ExtractFailed("the document is cut off", _HINT)
+        del open_at[level + 1 :]
+        record = _Record(tag, data[at : at + size], [])
+        open_at[-1].append(record)
+        open_at.append(record.below)
+        at += size
+    return roots
+
+
+def _levels_of(about: Sequence[_Record]) -> Sequence[Sequence[int]]:
+    """The outline levels of all styles, and of all shapes of paragraphs, by their numbers."""
+    styles, shapes = [], []
+    for record in _all(about):
+        if record.tag == _STYLE:
+            (length,) = struct.unpack_from("<H", record.data)
+            styles.append(outline_level(record.data[2 : 2 + 2 * length].decode("utf-16-le", "replace")))
+        elif record.tag == _PARA_SHAPE:
+            (bits,) = struct.unpack_from("<I", record.data)
+            shapes.append(1 + (bits >> 25 & 7) if bits >> 23 & 3 == 1 else 0)
+    return styles, shapes
+
+
+def _all(roots: Sequence[_Record]) -> Iterator[_Record]:
+    for record in roots:
+        yield record
+        yield from _all(record.below)
+
+
+def _read_record(record: _Record, flow: Flow, levels: Sequence[Sequence[int]]) -> None:
+    """Reads a paragraph, and what is anchored in it behind it."""
+    if record.tag != _PARA_HEADER:
+        return
+    styles, shapes = levels
+    shape, style = struct.unpack_from("<HB", record.data, 8)
+    level = (styles[style] if style < len(styles) else 0) or (shapes[shape] if shape < len(shapes) else 0)
+    flow.add("heading" if level else "paragraph", _text_of(record), level)
+    for control in record.below:
+        if control.tag == _CTRL_HEADER:
+            _read_control(control, flow, levels)
+
+
+def _read_control(control: _Record, flow: Flow, levels: Sequence[Sequence[int]]) -> None:
+    kind = control.data[3::-1]  # stored backwards
+    if kind in _NOT_READ:
+        return
+    if kind == b"tbl ":
+        flow.add_table(list(_hwp_rows(control)))
+    elif kind in _NOTES:
+        flow.add_note(_NOTES[kind], " ".join(" ".join(_text_of(each) for each in _all(control.below)).split()))
+    else:
+        for record in _all(control.below):
+            if record.tag == _PARA_HEADER:
+                _read_record(record, flow, levels)
+
+
+def _text_of(paragraph: _Record) -> str:
+    """The text of a paragraph, with its equations; empty for any other record."""
+    if paragraph.tag != _PARA_HEADER:
+        return ""
+    texts = [decoded(each.data) for each in paragraph.below if each.tag == _PARA_TEXT]
+    formulas = [each for control in paragraph.below for each in control.below if each.tag == _EQUATION]
+    for formula in formulas:
+        (length,) = struct.unpack_from("<H", formula.data, 4)
+        texts.append(" " + formula.data[6 : 6 + 2 * length].decode("utf-16-le", "replace"))
+    return "".join(texts).strip()
+
+
+def decoded(units: bytes) -> str:
+    """The text of a paragraph's UTF-16 units without its control characters."""
+    said: list[str] = []
+    start = at = 0
+    values = memoryview(units[: len(units) // 2 * 2]).cast("H")
+    while at < len(values):
+        value = values[at]
+        if value >= 32:
+            at += 1
+            continue
+        said.append(units[2 * start : 2 * at].decode("utf-16-le", "replace"))
+        said.append("\t" if value == _TAB else _SINGLE.get(value, ""))
+        at += 1 if value in _SINGLE else _CONTROL_UNITS
+        start = at
+    said.append(units[2 * start :].decode("utf-16-le", "replace"))
+    return "".join(said)
+
+
+def _hwp_rows(table: _Record) -> Iterator[Sequence[str]]:
+    """The cells of each row: a list header says where a cell is, and the paragraphs behind it are in it."""
+    grid = Grid()
+    place: tuple[int, int, int] | None = None
+    said: list[str] = []
+
+    def put() -> None:
+        if place is not None:
+            row, column, spans = place
+            grid.put(row, column, spans, " ".join(" ".join(said).split()))
+
+    has_begun = False
+    for record in table.below:
+        if record.tag == _TABLE:
+            has_begun = True  # a caption is before it
+        elif record.tag == _LIST_HEADER and has_begun:
+            put()
+            column, row, _, spans = struct.unpack_from("<4H", record.data, 8)
+            place, said = (row, column, spans), []
+        elif record.tag == _PARA_HEADER:
+            said += [_text_of(each) for each in _all([record])]
+    put()
+    return grid.rows()

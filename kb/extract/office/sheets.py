@@ -1,0 +1,125 @@
+"""The step `parts` of spreadsheets: the cells of each sheet as they were last computed, by rows.
+
+    rows of a sheet → tables, set apart by blank rows → each row with its header, named by its cells
+
+Formulas and macros are never run. Cells of dates are ISO dates; other numbers are without their format.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, time, timedelta
+from importlib.metadata import version
+from itertools import groupby
+from typing import TypeAlias
+
+from kb.domain.citations import part_name
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.errors import ExtractFailed, worded
+from kb.extract.office.flow import is_header, table_rows
+from kb.extract.office.package import OLE_START, Package
+from kb.extract.parts import Part, PartBlock, Parts
+from kb.models.requirements import lacking_packages, require
+
+# Bumped whenever the same cells would give other parts.
+_METHOD_VERSION = "1"
+
+MOST_ROWS = 100_000
+
+Cell: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
+
+
+def engine(settings: ExtractSettings) -> Engine:
+    """Calamine, as it is installed. Raises: ModelMissing."""
+    require("spreadsheets", lacking_packages(("python_calamine",), "office"))
+    return Engine("calamine", f"{version('python-calamine')}-{_METHOD_VERSION}")
+
+
+def is_needed(earlier: Results) -> bool:
+    """Always: no other step reads such a file."""
+    return True
+
+
+def derive(job: Job) -> bytes:
+    """The parts as JSON. Raises: ExtractFailed, FileTooLarge."""
+    import python_calamine
+
+    package = None if job.data.startswith(OLE_START) else Package(job.data)
+    if package is not None:
+        package.require_fitting()  # Calamine unpacks by itself
+    parts: list[Part] = []
+    notes: list[str] = []
+    try:
+        with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(job.data)) as workbook:
+            for at, name in enumerate(workbook.sheet_names):
+                job.on_progress(Progress(at, len(workbook.sheet_names)))
+                rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
+                texts = [[cell_text(cell) for cell in row] for row in rows[: MOST_ROWS - len(parts)]]
+                parts += sheet_parts(texts, name)
+                if len(rows) > len(texts):
+                    notes.append(f"sheet {name}: the rows behind row {len(texts):,} are not read")
+    except python_calamine.PasswordError as error:
+        raise ExtractFailed("the file is encrypted", "save a copy without a password") from error
+    except (python_calamine.CalamineError, ValueError, OSError) as error:
+        raise ExtractFailed(f"not a readable spreadsheet: {worded(error)}", "open and save it again") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # Calamine's own, of a file it did not foresee
+            raise
+        raise ExtractFailed("the spreadsheet is damaged", "open and save it again") from error
+    read = Parts(tuple(parts), notes=tuple(notes))
+    return (read if package is None else package.said_of(read)).to_json()
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell's value on one line; whole numbers without a fraction, dates and times in ISO form."""
+    if isinstance(cell, str):
+        return " ".join(cell.split())
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ", "seconds")
+    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+
+
+def sheet_parts(rows: Sequence[Sequence[str]], sheet: str | None = None) -> Iterator[Part]:
+    """The rows that have text, each a part: its cells from the first to the last column in use.
+
+    Blank rows set tables apart. A table as wide as the one before it, or in its columns and without a header, has the
+    header of that one.
+    """
+    filled = [at for row in rows for at, cell in enumerate(row) if cell]
+    if not filled:
+        return
+    first, last = column(min(filled)), column(max(filled))
+    named = {} if sheet is None else {"sheet": sheet}
+    path = () if sheet is None else (sheet,)
+    above, header = (0, -1), ()  # the columns and the header of the table before
+    for has_text, table in groupby(enumerate(rows, 1), key=lambda numbered: any(numbered[1])):
+        if not has_text:
+            continue
+        numbers, cells = zip(*table, strict=True)
+        columns = [at for row in cells for at, cell in enumerate(row) if cell]
+        own = next((row for row in cells if sum(map(bool, row)) > 1), ())
+        has_own = len(cells) > 1 and is_header(own)
+        width = min(columns), max(columns)
+        if width != above and (has_own or width[0] < above[0] or width[1] > above[1]):
+            above, header = width, own if has_own else ()
+            rows_text = table_rows(cells)
+        else:
+            rows_text = table_rows(cells, header)
+        for number, text in zip(numbers, rows_text, strict=True):
+            name = part_name(**named, cells=f"{first}{number}:{last}{number}")
+            yield Part(name, (PartBlock("table", text),), path)
+
+
+def column(at: int) -> str:
+    """The letters of a column, from 0: `A`, `AB`."""
+    letters = ""
+    at += 1
+    while at:
+        at, rest = divmod(at - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
