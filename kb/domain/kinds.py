@@ -84,14 +84,15 @@ class Kinds:
         self._of_extension = {extension: each for each in types for extension in each.extensions}
         self._of_name = {name: each for each in types for name in each.names}
         self._of_pattern = {tuple(name.split("*")): each for name, each in self._of_name.items() if "*" in name}
+        self._pattern_ends = tuple({end for _, end in self._of_pattern})
 
     def type_of(self, name: str) -> FileType | None:
         """The type of the file called `name` (a bare name or a path); None if kb does not read it."""
         bare = name.rpartition("/")[2]
         stem, _, extension = bare.rpartition(".")  # a hidden file like ".md" has no stem
-        named = self._of_name.get(bare) or next(
-            (each for ends, each in self._of_pattern.items() if _is_so(bare, *ends)), None
-        )
+        named = self._of_name.get(bare)
+        if named is None and bare.endswith(self._pattern_ends):
+            named = next((each for ends, each in self._of_pattern.items() if _is_so(bare, *ends)), None)
         return named or (self._of_extension.get(extension.lower()) if stem else None)
 
     def media_type_of(self, name: str) -> MediaType | None:
