@@ -80,6 +80,15 @@ def test_another_page_is_refused(foreign: dict[str, str], served: Served) -> Non
     assert (refused.status, refused.json["code"]) == (403, "not_allowed")
 
 
+def test_a_link_of_another_page_ends_at_a_page_that_can_be_read(served: Served) -> None:
+    led = {**served.let_in, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    refused = served.ask("/", headers=led)
+    assert refused.status == 403
+    assert refused.headers["content-type"].startswith("text/html")
+    assert "unsafe" not in refused.headers["content-security-policy"]
+    assert "script-src" not in refused.headers["content-security-policy"]
+
+
 def test_the_name_localhost_is_this_machine_too(served: Served) -> None:
     headers = {**served.let_in, "host": f"localhost:{served.port}", "origin": f"http://localhost:{served.port}"}
     assert served.ask("/api/start", headers=headers).status == 200

@@ -9,6 +9,8 @@ knows. All answers tell the browser to run scripts of this server alone and to f
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import secrets
 from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
@@ -95,6 +97,8 @@ class Guard:
         if origin is not None and origin not in (f"http://{host}",):
             return _refused(403, "the request comes from another page")
         if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            if headers.get("sec-fetch-mode") == "navigate":
+                return _locked("Another page's link led here; kb opens for nobody but you.")
             return _refused(403, "the request comes from another page")
         if not secrets.compare_digest(self._shown_cookie(headers).encode(), self._keys.cookie.encode()):
             return _locked("This browser has not been let in.")
@@ -158,11 +162,24 @@ def _refused(status: int, why: str) -> Response:
     )
 
 
+_LOCKED_STYLE = (
+    ":root{color-scheme:light dark}"
+    "body{max-width:32rem;margin:18vh auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif}"
+    "h1{font-size:1.25rem}p{margin:.5rem 0}"
+)
+_LOCKED_POLICY = (
+    "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; style-src 'sha256-"
+    f"{base64.b64encode(hashlib.sha256(_LOCKED_STYLE.encode()).digest()).decode()}'"
+)
+
+
 def _locked(why: str) -> Response:
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>kb</title><h1>Not open here</h1><p>{why}</p>"
+        f"<title>kb</title><style>{_LOCKED_STYLE}</style><h1>Not open here</h1><p>{why}</p>"
         "<p>Open the address that <code>kb web</code> printed in its terminal; it holds a key that is new each time it "
-        "starts.</p>",
+        'starts.</p><p lang="ko">터미널에서 <code>kb web</code>이 출력한 주소를 여세요. '
+        "주소의 열쇠는 시작할 때마다 새로 만들어집니다.</p>",
         status_code=403,
+        headers={"content-security-policy": _LOCKED_POLICY},
     )

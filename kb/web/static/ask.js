@@ -3,7 +3,7 @@
 import { Failure, get, post } from "./api.js";
 import { h } from "./dom.js";
 import { hitList, leadsTo, pathOf, placeWord } from "./hits.js";
-import { find, lettersOf, wrap } from "./places.js";
+import { find, inOneLine, lettersOf, wrap } from "./places.js";
 import { address, FILTER_NAMES } from "./state.js";
 import { languageOf, seconds, t } from "./strings.js";
 
@@ -278,7 +278,7 @@ export async function showEarlier(state, holder) {
           "a",
           { class: "hit", href: address({ ...state, page: "", q: each.query, ask: "", answer: each.trace_id, at: "" }), "data-answer": each.trace_id, "data-question": each.query },
           h("span", { class: "head" }, h("span", { class: "heading", lang: languageOf(each.query) }, each.query), h("span", { class: "at" }, new Date(each.created_at).toLocaleDateString())),
-          h("span", { class: "snippet", lang: languageOf(each.answer) }, each.answer),
+          h("span", { class: "snippet", lang: languageOf(each.answer) }, inOneLine(each.answer.replace(/\[\d+\]/gu, ""), [], 0).map(([text]) => text)),
           h("span", { class: "where" }, h("span", { class: each.state ?? "refused" }, t(each.state ?? "refused"))),
         ),
       ),

@@ -45,7 +45,7 @@ export async function show(state, go) {
     markWords(reader, state);
     const holder = reader.querySelector(".doc-body");
     if (view.document.media_type.startsWith("code/")) showOutline(view, state, holder).catch(() => null);
-    else if (view.html !== null && state.view !== "raw") showHeadings(holder);
+    else if (view.html !== null && state.view === "") showHeadings(holder);
     if (view.lines !== null) showNear(view.document.doc_path, state, holder).catch(() => null);
   } catch (error) {
     shown = null;

@@ -2,7 +2,8 @@
 
 const one = (count, word, many = `${word}s`) => `${number(count)} ${count === 1 ? word : many}`;
 
-const TABLE = {
+/** Each message in English and Korean: a text, or a function of what it is about. */
+export const TABLE = {
   // The bar.
   skip: ["Skip to the results", "결과로 건너뛰기"],
   search: ["Search, or ? to ask", "검색하거나 ?로 묻기"],

@@ -1,0 +1,205 @@
+"""How the page looks and speaks: answers as notes are, printing, a phone, forced colours, Korean, the first use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from browser import NEEDS_BROWSER, browser, let_in
+from conftest import Vault, indexed_vault
+from web_fixtures import Served, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Route
+
+__all__ = ["browser"]  # a fixture
+
+pymupdf = pytest.importorskip("pymupdf")
+pytestmark = NEEDS_BROWSER
+
+NOTES = {
+    "pump.md": (
+        "# Pump\n\n## Start the bilge pump\n\nStart the bilge pump in **two** steps:\n\n"
+        "```sh\npump --prime\n```\n\nThen:\n\n```sh\npump --start\n```\n\n"
+        "| bilge pump | litres |\n|---|---|\n| small | 40 |\n| large | 90 |\n"
+    ),
+    "links.md": "# Links\n\nThe harbour, see [[long#Retention of logs|the rule]] and [[nowhere]].\n",
+    "long.md": "# Long\n\n" + "Filler.\n\n" * 80 + "## Retention of logs\n\nNinety days.\n\n" + "More.\n\n" * 80,
+    "카페.md": "# 카페\n\n배터리를 카페에서 충전한다.\n",
+}
+QUESTION = "/?ask=1&q=How do I start the bilge pump"
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    return indexed_vault(tmp_path_factory.mktemp("shown"), NOTES)
+
+
+@pytest.fixture(scope="module")
+def served(notes: Vault) -> Iterator[Served]:
+    with serving(notes, "rag.score_gate=0") as made:
+        yield made
+
+
+def printed(page: Page) -> str:
+    """The text of the page as it is printed, on A4 landscape."""
+    drawn = pymupdf.open(stream=page.pdf(format="A4", landscape=True))
+    return " ".join(" ".join(sheet.get_text() for sheet in drawn).split())
+
+
+def test_an_answer_is_set_as_a_note_is_its_source_beside_it(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, QUESTION)
+        page.wait_for_selector(".answer-text")
+        text = page.locator(".answer-text")
+        assert text.locator("pre code").all_inner_texts()[:1] == ["pump --prime"]
+        assert "```" not in text.inner_text()
+        assert "**" not in text.inner_text()
+        assert "|" not in text.inner_text()
+        assert text.locator("mark.piece").count() > 0
+        page.wait_for_selector("#reader .cited")
+        assert page.locator("a.source[aria-current]").count() == 1
+        quoted = page.evaluate("() => [...CSS.highlights.get('quoted')].map((range) => range.toString()).join(' ')")
+        assert "bilge pump" in quoted
+        assert page.get_by_text("Why?").is_visible()
+        assert page.locator(".evidence").is_hidden()
+        assert watched.faults == []
+
+
+def test_escape_stops_an_answer_then_shows_the_hits_then_empties_the_field(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.page
+        held: list[Route] = []
+        page.route("**/api/ask", lambda route: held.append(route))
+        page.keyboard.type("?bilge pump")
+        page.keyboard.press("Enter")
+        page.get_by_role("button", name="Stop").wait_for()
+        page.keyboard.press("Escape")
+        page.get_by_text("Stopped before the end.").wait_for()
+        assert page.locator("#question").input_value() == "?bilge pump"
+        page.keyboard.press("Escape")
+        page.wait_for_selector("a.hit mark")
+        assert page.locator(".answer").count() == 0
+        page.keyboard.press("Escape")
+        page.wait_for_selector(".start")
+        assert page.locator("#question").input_value() == ""
+
+
+def test_every_view_is_printed_whole(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, QUESTION)
+        page.wait_for_selector("#reader .cited")
+        answer = printed(page)
+        assert "pump --prime" in answer
+        assert "pump.md#L" in answer
+        page = watched.go(served, "/?q=bilge pump")
+        page.wait_for_selector("#reader .cited")
+        assert "pump.md" in printed(page)
+        page = watched.go(served, "/?at=long.md")
+        page.wait_for_selector("#reader .note")
+        assert printed(page).count("Filler.") == 80
+        page = watched.go(served, "/?page=vault")
+        page.wait_for_selector(".months")
+        assert "4 documents" in printed(page)
+
+
+def test_the_bars_of_a_phone_leave_room_for_the_hits(browser: Browser, served: Served) -> None:
+    with let_in(browser, served, width=390, height=844) as watched:
+        page = watched.go(served, "/?q=bilge pump")
+        page.wait_for_selector("a.hit")
+        top = page.locator("main").bounding_box()
+        assert top is not None
+        assert top["y"] <= 96
+        page.locator("a.hit").first.click()
+        page.wait_for_selector("#reader .cited")
+        head = page.locator(".phone-head").bounding_box()
+        assert head is not None
+        assert (head["y"], head["height"]) == (0, 44)
+        assert page.evaluate("() => document.documentElement.scrollWidth") == 390
+
+
+def test_what_is_cited_and_marked_shows_in_forced_colours(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        watched.page.emulate_media(forced_colors="active")
+        page = watched.go(served, "/?q=bilge pump harbour retention&at=pump.md%23L3-L5")
+        page.wait_for_selector("#reader .cited")
+        outline = "(each) => getComputedStyle(each).outlineStyle"
+        assert page.locator("#reader .cited").first.evaluate(outline) == "solid"
+        page.wait_for_selector("a.hit")
+        page.locator("#question").press("ArrowDown")
+        page.wait_for_selector("a.hit.here")
+        assert page.locator("a.hit.here").evaluate(outline) == "solid"
+        assert page.locator("a.hit:not(.here):not([aria-current])").first.evaluate(outline) == "none"
+
+
+def test_the_page_speaks_korean_where_the_browser_or_its_reader_does(browser: Browser, served: Served) -> None:
+    context = browser.new_context(locale="ko-KR")
+    page = context.new_page()
+    page.goto(served.address)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert page.evaluate("() => document.documentElement.lang") == "ko"
+    page.locator("#question").fill("배터리")
+    page.wait_for_selector("a.hit mark")
+    assert page.locator("#answering").inner_text() == "묻기"
+    assert page.locator("a.hit .at").first.inner_text().endswith("행")
+    page.locator("#more").click()
+    page.get_by_role("button", name="English").click()
+    page.wait_for_selector("html[lang=en]")
+    page.wait_for_selector("a.hit")
+    assert page.locator("#answering").inner_text() == "Ask"
+    context.close()
+
+
+def test_both_languages_say_everything(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        pairs = watched.page.evaluate("() => import('/static/strings.js').then((strings) => strings.TABLE)")
+        assert {name: said for name, said in pairs.items() if len(said) != 2 or "" in said} == {}
+
+
+def test_a_link_to_a_heading_goes_there(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?at=links.md")
+        page.get_by_role("link", name="the rule").click()
+        page.wait_for_selector("#reader .asked-for")
+        heading = page.locator(".asked-for")
+        assert heading.inner_text() == "Retention of logs"
+        page.wait_for_function("() => document.querySelector('.asked-for').getBoundingClientRect().top < 400")
+        page.go_back()
+        page.get_by_role("link", name="nowhere").click()
+        page.wait_for_selector("a.missing")
+
+
+def test_an_empty_knowledge_base_says_what_to_do(browser: Browser, tmp_path: Path) -> None:
+    with serving(indexed_vault(tmp_path, {})) as served, let_in(browser, served) as watched:
+        page = watched.page
+        page.get_by_text("Nothing is indexed yet").wait_for()
+        assert page.locator(".command code").inner_text() == "kb ingest"
+        page.keyboard.type("heron")
+        page.wait_for_selector(".start .command")
+        assert watched.faults == []
+
+
+def test_without_hits_there_is_a_way_on(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?q=bilge&path_glob=nowhere/**")
+        page.get_by_role("button", name="Take away 1 filter").click()
+        page.wait_for_selector("a.hit mark")
+        page = watched.go(served, "/?q=bilge&mode=zzz")
+        page.wait_for_selector("a.hit mark")
+        assert watched.faults == []
+
+
+def test_the_width_of_the_list_is_kept(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?q=bilge pump")
+        page.wait_for_selector("#reader .cited")
+        page.locator("#divider").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        width = page.locator("#results").bounding_box()
+        page.reload()
+        page.wait_for_selector("#reader .cited")
+        assert page.locator("#results").bounding_box() == width
+        assert page.locator("#divider").get_attribute("aria-valuenow") == "42"
