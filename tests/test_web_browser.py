@@ -167,12 +167,12 @@ def test_filters_narrow_and_say_how_many_documents_they_leave(watched: Watched) 
 def test_the_citation_and_its_text_are_copied_by_a_key(watched: Watched, served: Served) -> None:
     page = watched.go(served, "/?q=backoff&at=projects/gateway/log.md%23L11")
     page.wait_for_selector("#reader .cited")
-    page.wait_for_selector("a.hit")  # the count of hits would replace what is said of the copy
+    page.wait_for_selector("a.hit")
     page.keyboard.press("y")
-    page.wait_for_function("() => document.getElementById('status').textContent === 'citation copied'")
+    page.wait_for_function("() => document.getElementById('toast').textContent === 'citation copied'")
     assert page.evaluate("() => navigator.clipboard.readText()") == "projects/gateway/log.md#L11"
     page.keyboard.press("t")
-    page.wait_for_function("() => document.getElementById('status').textContent === 'text copied'")
+    page.wait_for_function("() => document.getElementById('toast').textContent === 'text copied'")
     assert page.evaluate("() => navigator.clipboard.readText()").startswith("The gateway retries a failed upload")
 
 

@@ -11,6 +11,8 @@ from browser import NEEDS_BROWSER, browser, let_in
 from conftest import Vault, indexed_vault
 from web_fixtures import Served, serving
 
+from kb.eval.golden import read_golden
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
@@ -155,7 +157,8 @@ def test_the_page_speaks_korean_where_the_browser_or_its_reader_does(browser: Br
 def test_both_languages_say_everything(browser: Browser, served: Served) -> None:
     with let_in(browser, served) as watched:
         pairs = watched.page.evaluate("() => import('/static/strings.js').then((strings) => strings.TABLE)")
-        assert {name: said for name, said in pairs.items() if len(said) != 2 or "" in said} == {}
+        assert {len(said) for said in pairs.values()} == {2}
+        assert "" not in {each for said in pairs.values() for each in said}
 
 
 def test_a_link_to_a_heading_goes_there(browser: Browser, served: Served) -> None:
@@ -203,3 +206,34 @@ def test_the_width_of_the_list_is_kept(browser: Browser, served: Served) -> None
         page.wait_for_selector("#reader .cited")
         assert page.locator("#results").bounding_box() == width
         assert page.locator("#divider").get_attribute("aria-valuenow") == "42"
+
+
+def test_a_second_click_closes_a_menu(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?q=bilge pump")
+        page.locator("#modes").click()
+        page.wait_for_selector("#menu:popover-open")
+        page.locator("#modes").click()
+        page.wait_for_selector("#menu", state="hidden")
+        page.locator("#modes").click()
+        page.get_by_role("radio", name="Finds passages that have the words").click()
+        page.wait_for_url("**mode=lexical*")
+        assert page.evaluate("() => document.activeElement.id") == "modes"
+
+
+def test_a_hit_is_judged_by_keys_where_the_page_may_write(browser: Browser, tmp_path: Path) -> None:
+    vault = indexed_vault(tmp_path, NOTES)
+    with serving(vault, may_write=True) as served, let_in(browser, served) as watched:
+        page = watched.page
+        page.keyboard.type("bilge pump")
+        page.wait_for_selector("#reader .cited")
+        page.keyboard.press("Alt+b")
+        page.wait_for_selector("a.hit.bad-hit")
+        page.keyboard.press("Alt+g")
+        page.wait_for_selector("a.hit.good-hit")
+        with page.expect_response("**/api/judge") as kept:
+            page.locator("#question").fill("retention")
+        assert kept.value.ok
+        assert watched.faults == []
+    (question,) = read_golden(vault.sqlite.parent / "golden.yaml").questions
+    assert (question.query, question.expected[0].path) == ("bilge pump", "pump.md")

@@ -113,6 +113,7 @@ function show({ answer, html }, state, holder) {
     h(
       "section",
       { class: `answer is-${answer.state}`, "aria-label": t("answer") },
+      h("h1", { class: "unseen" }, answer.question),
       h("h2", { class: `verdict ${answer.state}` }, t(answer.state)),
       answer.state === "answered" ? null : h("p", { class: "caution" }, t(`${answer.state}Help`)),
       isRefused ? null : text,

@@ -57,6 +57,10 @@ function chip(id, word, isOn, title, open) {
 function show(id, label, ...children) {
   const menu = byId("menu");
   const isOpen = menu.matches(":popover-open");
+  if (closedBy === id && !isOpen) {
+    closedBy = "";
+    return menu;
+  }
   fill(menu, ...children);
   menu.setAttribute("aria-label", label);
   if (isOpen && menu.dataset.of === id) return menu;
@@ -68,6 +72,16 @@ function show(id, label, ...children) {
   menu.querySelector("[aria-checked=true], [aria-pressed=true], button, input, a")?.focus({ preventScroll: true });
   return menu;
 }
+
+let closedBy = ""; // the button whose press closed its own menu: the click that follows opens none
+addEventListener(
+  "pointerdown",
+  (event) => {
+    const pressed = event.target.closest?.("[aria-haspopup]")?.id ?? "";
+    closedBy = byId("menu").matches(":popover-open") && byId("menu").dataset.of === pressed ? pressed : "";
+  },
+  true,
+);
 
 byId("menu").addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

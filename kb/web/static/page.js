@@ -357,21 +357,17 @@ function back() {
 async function copy(text, what) {
   if (!text) return;
   await navigator.clipboard.writeText(text);
-  status.textContent = t("copied", what);
   tell(t("copied", what));
 }
 
-/** Says something in the place of the counts for a moment. */
-let told = null;
+/** Says something for a moment, also to those who do not see it. */
 function tell(text) {
-  told ??= count.textContent;
-  count.textContent = text;
-  tellAgain();
+  status.textContent = text;
+  byId("toast").textContent = text;
+  byId("toast").hidden = false;
+  hideToast();
 }
-const tellAgain = settled(() => {
-  count.textContent = told;
-  told = null;
-}, 1600);
+const hideToast = settled(() => (byId("toast").hidden = true), 1800);
 
 const openPlace = () => (state.at ? state : (glance ?? NOWHERE));
 
@@ -382,13 +378,13 @@ async function openInProgram() {
     const { program } = await (await api.post("/api/open", { at })).json();
     tell(t("opened", program));
   } catch (error) {
-    byId("reader").prepend(failure(error));
+    tell(failure(error).textContent);
   }
 }
 
 /** Judges the hit that is marked, or takes the same judgement back. */
 function judge(grade) {
-  const { at } = openPlace();
+  const at = openPlace().at || marked()?.dataset.at;
   if (!at || !hits.length) return;
   if (!defaults?.may_write) {
     tell(t("judgeLocked"));
@@ -397,8 +393,7 @@ function judge(grade) {
   if (judged.get(at) === grade) judged.delete(at);
   else judged.set(at, grade);
   markOpen();
-  status.textContent = t(grade ? "good" : "bad");
-  tell(t("judged"));
+  tell(`${t(grade ? "good" : "bad")}. ${t("judged")}`);
 }
 
 let judgedQuestion = "";

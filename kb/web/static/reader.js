@@ -73,7 +73,7 @@ export function markdownLink() {
 }
 
 const act = (name) => byId("reader").dispatchEvent(new CustomEvent("act", { detail: { act: name } }));
-const button = (name, id, ...children) => h("button", { type: "button", id, onclick: () => act(name) }, children);
+const button = (name, id, ...children) => h("button", { type: "button", id, "aria-haspopup": "dialog", onclick: () => act(name) }, children);
 
 function phoneHead(view) {
   return h("div", { class: "phone-head" }, h("button", { type: "button", class: "back", "aria-label": `‹ ${t("back")}`, onclick: () => act("back") }, icon("left"), h("bdi", {}, view?.document.title ?? t("back"))));
