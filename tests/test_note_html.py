@@ -10,7 +10,7 @@ from hostile_documents import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.extract.html import MAX_CHARS, highlighted_lines, note_html
+from kb.extract.html import MAX_CHARS, answer_html, highlighted_lines, note_html
 
 HARMLESS = set(
     "a abbr b blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure h1 h2 "
@@ -128,3 +128,10 @@ def test_every_line_stays_a_line_and_is_escaped(language: str | None, text: str)
 
 def test_what_is_too_long_is_shown_as_lines() -> None:
     assert note_html("a" * (MAX_CHARS + 1)) is None
+
+
+def test_the_marker_of_an_answer_is_no_cell_of_its_table() -> None:
+    rendered = answer_html("| a | b |\n|---|---|\n| 1 | 2 | [1] [2]\n")
+    assert rendered is not None
+    assert rendered.count("<td>") == 2
+    assert "<p>[1] [2]</p>" in rendered

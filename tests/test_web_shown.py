@@ -54,13 +54,14 @@ def printed(page: Page) -> str:
 def test_an_answer_is_set_as_a_note_is_its_source_beside_it(browser: Browser, served: Served) -> None:
     with let_in(browser, served) as watched:
         page = watched.go(served, QUESTION)
-        page.wait_for_selector(".answer-text")
+        page.wait_for_selector(".verdict")
         text = page.locator(".answer-text")
         assert text.locator("pre code").all_inner_texts()[:1] == ["pump --prime"]
         assert "```" not in text.inner_text()
         assert "**" not in text.inner_text()
         assert "|" not in text.inner_text()
         assert text.locator("mark.piece").count() > 0
+        assert text.locator("figure.quotation td").all_inner_texts() == ["small", "40", "large", "90"]
         page.wait_for_selector("#reader .cited")
         assert page.locator("a.source[aria-current]").count() == 1
         quoted = page.evaluate("() => [...CSS.highlights.get('quoted')].map((range) => range.toString()).join(' ')")

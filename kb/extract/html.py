@@ -30,6 +30,7 @@ MAX_COLOURED_CHARS = 400_000
 MAX_CHARS = 1_500_000
 
 _CALLOUT = re.compile(r"\[!([A-Za-z-]+)\][+-]?[ \t]*")
+_MARKERS_BEHIND_ROW = re.compile(r"^([ \t]*\|.*\|)[ \t]+((?:\[\d+\][ \t]*)+)$", re.M)
 _SWALLOWS = re.compile(
     r"<(script|style|noscript|template|iframe|object|svg|math|title|textarea|xmp|plaintext|select|noembed)\b", re.I
 )
@@ -84,7 +85,11 @@ def note_html(source_text: str) -> str | None:
 
 
 def answer_html(text: str) -> str | None:
-    """The text of an answer as HTML, as a note is; None where its markup cannot be parsed."""
+    """The text of an answer as HTML, as a note is; None where its markup cannot be parsed.
+
+    Markers behind the last row of a table are no cells of it.
+    """
+    text = _MARKERS_BEHIND_ROW.sub(r"\1\n\n\2", text)
     parser = note_parser()
     environment: MutableMapping[str, Any] = {}
     try:
