@@ -177,7 +177,8 @@ class FiltersDialog(ListDialog[SearchFilters | None]):
         for facet in Facets._fields:
             counts = [each for each in self._counts if each.facet == facet and letters in self._searched(each)]
             if counts:
-                rows.append(Option(Text().append(self._say(f"of {facet}"), "quiet"), disabled=True))
+                title = self._say(f"of {facet}") if f"of {facet}" in strings() else FACETS[facet].title
+                rows.append(Option(Text().append(title, "quiet"), disabled=True))
                 rows += [Option(self._row(each)) for each in counts]
                 self._shown += [None, *counts]
         return rows
