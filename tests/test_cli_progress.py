@@ -95,6 +95,14 @@ def test_ctrl_c_is_answered_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch
     assert line.startswith("stopping after the current step; ")
 
 
+def test_another_program_stops_work_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with interruptible(show_progress()) as handle:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert handle.is_canceled()
+    assert (capsys.readouterr().err, signal.getsignal(signal.SIGTERM)) == ("", before)
+
+
 @pytest.mark.parametrize("columns", [60, 120])
 def test_a_rebuild_shows_how_many_vectors_are_written_or_that_it_is_at_work(
     columns: int, monkeypatch: pytest.MonkeyPatch

@@ -140,10 +140,10 @@ class _Keeper:
                 elif news == "changed":
                     has_changed = True
                 if has_changed and self._running is not None and self._is_embedding:
-                    self._running.send_signal(signal.SIGINT)
+                    self._running.terminate()
         finally:
             if self._running is not None:
-                self._running.send_signal(signal.SIGINT)
+                self._running.terminate()
                 self._running.wait()
 
     def _await_changes(self, polling: bool) -> None:

@@ -47,7 +47,10 @@ _SAID_FROM_PASSAGES = 200
 
 @contextmanager
 def interruptible(shown: AbstractContextManager[OnEvent]) -> Iterator[RunHandle]:
-    """The handle of long work, whose events go to `shown`. Ctrl-C cancels the work, twice ends the process."""
+    """The handle of long work, whose events go to `shown`.
+
+    Ctrl-C or SIGTERM cancels the work, twice ends the process; another program that sends the latter is told nothing.
+    """
     context = click.get_current_context(silent=True)
     with shown as on_event:
         handle = RunHandle(on_event)
@@ -58,14 +61,17 @@ def interruptible(shown: AbstractContextManager[OnEvent]) -> Iterator[RunHandle]
             handle.cancel()
             if context is not None and (call := context.find_object(Call)) is not None:
                 call.was_interrupted = True
+            if signum == signal.SIGTERM:
+                return
             # Not click.echo: a progress display replaces sys.stderr, and prints this on a line above it.
             print("stopping after the current step; press again to stop at once", file=sys.stderr)
 
-        old = signal.signal(signal.SIGINT, press)
+        old = {each: signal.signal(each, press) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield handle
         finally:
-            signal.signal(signal.SIGINT, old)
+            for each, handler in old.items():
+                signal.signal(each, handler)
 
 
 def ingest_progress(*, as_json: bool) -> AbstractContextManager[OnEvent]:
