@@ -9,7 +9,10 @@ import apsw
 import pytest
 from conftest import Kb, Vault, indexed_vault, kb_in
 
+from kb.config import load
 from kb.language.links import links_of
+from kb.operations.inspect.listing import list_things
+from kb.operations.opening.base import open_base
 from kb.store.migrate import migrate
 
 NOTES = {
@@ -70,6 +73,14 @@ def test_backlinks_are_the_links_that_reach_a_document(kept: Vault) -> None:
     assert "work/plan.md#L6" in shown
     assert "backlinks" in kb("inspect", "doc", "plan.md").stdout
     assert kb("related", "nowhere.md").code == 2
+    assert backlinks(kb, "한글.md") == [("deep/link.md", 3), ("deep/link.md", 5)]
+    with open_base(load(str(kept.config))) as session:
+        listed = list_things(session, "links", glob="/plan.md")
+    assert [(each.name, each.detail) for each in listed.items] == [
+        ("start.md#L3", "→ plan.md"),
+        ("start.md#L7", "→ plan.md"),
+        ("work/plan.md#L6", "→ plan.md"),
+    ]
 
 
 def test_broken_links_have_their_line_and_the_nearest_name(kept: Vault) -> None:

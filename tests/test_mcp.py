@@ -136,7 +136,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("fetch", {"path": "chunking.md", "lines": "2-4", "context_lines": 1}),
     ("ask", {"question": "How often does the gateway retry?"}),
     ("ask", {"question": "What is the capital of Mongolia?"}),
-    *(("list", {"what": what}) for what in ("documents", "sources", "tags", "properties", "symbols")),
+    *(("list", {"what": what}) for what in ("documents", "sources", "tags", "properties", "links", "symbols")),
     ("status", {}),
 ]
 

@@ -68,7 +68,7 @@ def test_no_tool_shows_what_is_hidden(guarded: Vault) -> None:
         ("fetch", {"symbol": "hidden_function"}),
         ("fetch", {"path": "private/tool.py", "symbol": "hidden_function"}),
         ("ask", {"question": "What is the vault code?"}),
-        *(("list", {"what": what}) for what in ("documents", "sources", "tags", "properties", "symbols")),
+        *(("list", {"what": what}) for what in ("documents", "sources", "tags", "properties", "links", "symbols")),
         ("list", {"what": "documents", "glob": "private/**"}),
         ("status", {}),
     ]

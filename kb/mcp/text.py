@@ -211,7 +211,8 @@ def list_text(listing: Listing) -> str:
         "documents": "path, title, passages, date",
         "sources": "folder, documents, last change",
         "tags": "tag, documents",
-        "properties": "frontmatter key, an example, documents",
+        "properties": "property, an example, documents",
+        "links": "citation of the link, what it reaches",
         "symbols": "citation, kind and name",
     }[listing.what]
     more = [f"more: next_cursor={listing.next_cursor}"] if listing.next_cursor else []

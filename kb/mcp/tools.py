@@ -206,7 +206,8 @@ READING_TOOLS = (
         "list",
         "List what is indexed",
         "List what the user's knowledge base holds: documents, sources (the folders at its top), tags, properties "
-        "(frontmatter keys) or symbols (definitions in source code), a page at a time.\n"
+        "(frontmatter keys), links (of and to the documents of a glob) or symbols (definitions in code), a page at a "
+        "time.\n"
         "Use it to learn how the documents are organised, which tags and folders there are to filter by, or which "
         "files lie in a folder (glob: projects/**). To find something by what it says, use search.",
         "list_arguments.v1",

@@ -4,8 +4,8 @@
 -- from the note's folder; then one beside the note, one whose path ends so, one with such an alias; of these the one with
 -- the shortest path.
 -- returns many kb.domain.results.inspection.LinkRow
--- param from_doc_id TEXT?  links of this document; NULL = of any
--- param to_doc_id TEXT?  links that reach this document; NULL = any
+-- param from_ids_json TEXT?  JSON array of documents: links of these; NULL = of any
+-- param to_ids_json TEXT?  JSON array of documents: links that reach these; NULL = any
 -- param broken INTEGER  1: links alone that reach no document
 -- param row_limit INTEGER  at most so many; -1 = all
 -- column workspace_path TEXT  the linking note
@@ -19,8 +19,10 @@
 WITH asked AS (
   SELECT l.doc_id, l.position, l.line, l.kind, l.target, l.anchor, l.name, l.path, l.beside
   FROM links AS l
-  WHERE (:from_doc_id IS NULL OR l.doc_id = :from_doc_id)
-    AND (:to_doc_id IS NULL OR l.name IN (SELECT n.name FROM document_names AS n WHERE n.doc_id = :to_doc_id))
+  WHERE (:from_ids_json IS NULL OR l.doc_id IN (SELECT value FROM json_each(:from_ids_json)))
+    AND (:to_ids_json IS NULL OR l.name IN (
+      SELECT n.name FROM document_names AS n WHERE n.doc_id IN (SELECT value FROM json_each(:to_ids_json))
+    ))
 ), resolved AS (
   SELECT l.doc_id, l.position, l.line, l.kind, l.target, l.anchor, (
     SELECT n.doc_id
@@ -38,7 +40,7 @@ SELECT s.workspace_path, coalesce(s.title, s.workspace_path) AS title, r.line, r
 FROM resolved AS r
 JOIN documents AS s USING (doc_id)
 LEFT JOIN documents AS t ON t.doc_id = r.target_doc_id
-WHERE (:to_doc_id IS NULL OR r.target_doc_id = :to_doc_id)
+WHERE (:to_ids_json IS NULL OR r.target_doc_id IN (SELECT value FROM json_each(:to_ids_json)))
   AND (NOT :broken OR r.target_doc_id IS NULL)
 ORDER BY s.workspace_path, r.position
 LIMIT :row_limit;

@@ -302,7 +302,7 @@ class FolderPage(NamedTuple):
         ]
 
 
-ListedKind = Literal["documents", "sources", "tags", "properties", "symbols"]
+ListedKind = Literal["documents", "sources", "tags", "properties", "links", "symbols"]
 
 
 class Listed(NamedTuple):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import LinkRow
 from kb.domain.results.viewing import BrokenLink, BrokenLinks, NearDocument, NearDocuments
 from kb.language.links import folded
-from kb.operations.fetch.places import document_at, require_document
+from kb.operations.fetch.places import find_places, require_document
 from kb.operations.opening.base import Base
 from kb.store import queries
 from kb.store.mirror import load_vector_functions, mirrored
@@ -24,20 +26,21 @@ _ALIKE = 0.75
 
 
 def related_documents(session: Base, path: str) -> NearDocuments:
-    """The links of the document at `path`, which may be absolute, those that reach it, and the nearest documents.
+    """The links of a document, those that reach it, and the nearest documents; `path` may be the end of its path.
 
-    Raises: NotFound.
+    Raises: NotFound; InvalidId where several documents have such a path.
     """
     with session.reading() as base, base.snapshot():
-        document = document_at(base.db, base.config.workspace_root, path) or require_document(base.db, path)
+        document = find_places(base.db, base.config.workspace_root, FetchTarget(path))[0].document
         links, backlinks = links_around(base, document.doc_id)
     return NearDocuments(document.workspace_path, near_documents(session, document.workspace_path), links, backlinks)
 
 
 def links_around(base: Base, doc_id: str) -> tuple[list[LinkRow], list[LinkRow]]:
     """The links of a document, and those of others that reach it; at most 500 each."""
-    out = queries.list_links(base.db, from_doc_id=doc_id, to_doc_id=None, broken=0, row_limit=_MOST_SHOWN)
-    into = queries.list_links(base.db, from_doc_id=None, to_doc_id=doc_id, broken=0, row_limit=_MOST_SHOWN)
+    ids = json.dumps([doc_id])
+    out = queries.list_links(base.db, from_ids_json=ids, to_ids_json=None, broken=0, row_limit=_MOST_SHOWN)
+    into = queries.list_links(base.db, from_ids_json=None, to_ids_json=ids, broken=0, row_limit=_MOST_SHOWN)
     return out, into
 
 
@@ -66,7 +69,7 @@ def near_documents(session: Base, path: str) -> list[NearDocument]:
 def broken_links(session: Base) -> BrokenLinks:
     """The links that reach neither a document nor a file or folder in the workspace, each with the nearest name."""
     with session.reading() as base, base.snapshot():
-        unresolved = queries.list_links(base.db, from_doc_id=None, to_doc_id=None, broken=1, row_limit=-1)
+        unresolved = queries.list_links(base.db, from_ids_json=None, to_ids_json=None, broken=1, row_limit=-1)
         names = {row.name: row.workspace_path for row in reversed(queries.list_names(base.db))} if unresolved else {}
         root = base.config.workspace_root
     if not unresolved:

@@ -31,7 +31,7 @@ MOST_LISTED = 200
 def list_things(
     session: Base, what: ListedKind, *, glob: str | None = None, limit: int = 50, cursor: str | None = None
 ) -> Listing:
-    """A page of documents, folders, tags, frontmatter keys or definitions; `glob` is over paths or names.
+    """A page of documents, folders, tags, properties, links or definitions; `glob` is over paths or names.
 
     Raises: UsageError, InvalidCursor, StaleCursor.
     """
@@ -101,11 +101,26 @@ def _symbols(db: Connection, documents: str | None, names: str | None, limit: in
     return [Listed(f"{row.path}#L{row.line_start}-L{row.line_end}", name, None, None) for row, name in named]
 
 
+def _links(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
+    """The links of the documents, then those of others that reach them."""
+    of = {"broken": 0, "row_limit": -1 if limit < 0 else start + limit}
+    rows = queries.list_links(db, from_ids_json=documents, to_ids_json=None, **of)
+    if documents is not None:
+        chosen = {each.workspace_path for each in rows}
+        into = queries.list_links(db, from_ids_json=None, to_ids_json=documents, **of)
+        rows = [*rows, *(each for each in into if each.workspace_path not in chosen)]
+    shown = rows[start : None if limit < 0 else start + limit]
+    return [
+        Listed(f"{row.workspace_path}#L{row.line}", f"→ {row.target_path or row.target}", None, None) for row in shown
+    ]
+
+
 _LISTS: dict[ListedKind, Callable[[Connection, str | None, str | None, int, int], Sequence[Listed]]] = {
     "documents": _documents,
     "sources": _folders,
     "tags": _tags,
     "properties": _properties,
+    "links": _links,
     "symbols": _symbols,
 }
 
