@@ -14,8 +14,9 @@ from tempfile import TemporaryDirectory
 NOT_HANDED_OVER = 99
 HAND_OVER = f"""
 import os, sys
-from kb.cli.entry import hand_over
-code = hand_over(sys.argv[1:])
+from kb.cli import entry
+entry.GIVE_UP_S = 30  # a busy machine is slow
+code = entry.hand_over(sys.argv[1:])
 os._exit({NOT_HANDED_OVER} if code is None else code)
 """
 """A call that is never run by the calling process itself."""

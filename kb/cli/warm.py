@@ -17,7 +17,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import partial
 from io import TextIOWrapper
@@ -65,11 +65,12 @@ def run() -> NoReturn:
     with fromfd(descriptor, AF_UNIX, SOCK_STREAM) as listening, suppress(KbError):
         models = LoadedModels(load(config).model_dir, many=True)
         _rehearse(config, models, _FIRST)
-        loaded = _code_state()
+        files = [file for name, each in sys.modules.items() if name.startswith("kb.") and (file := each.__file__)]
+        loaded = _code_state(files)
         gc.collect()
         gc.freeze()
         os.write(1, READY)
-        while _fork_for_a_call(listening, config, models, loaded):
+        while _fork_for_a_call(listening, config, models, lambda: _code_state(files) == loaded):
             pass
     os._exit(0)
 
@@ -82,16 +83,17 @@ def _rehearse(config: str, models: LoadedModels, commands: Sequence[Sequence[str
             main(["--config", config, *command], Warm(models, as_the_shell_would))
 
 
-def _code_state() -> int:
-    """When the files of the loaded modules of kb were last changed."""
-    files = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] == "kb"]
-    try:
-        return max(os.stat(file).st_mtime_ns for file in files if file)
-    except OSError:
-        return -1
+def _code_state(files: Sequence[str]) -> list[tuple[int, int]]:
+    """Which files these are on the disk, and when they were changed; those that are gone are left out."""
+    found = []
+    for file in files:
+        with suppress(OSError):
+            status = os.stat(file)
+            found.append((status.st_ino, status.st_mtime_ns))
+    return found
 
 
-def _fork_for_a_call(listening: socket, config: str, models: LoadedModels, loaded: int) -> bool:
+def _fork_for_a_call(listening: socket, config: str, models: LoadedModels, is_same: Callable[[], bool]) -> bool:
     """Forks a child that waits for a call; whether one came, and none but that one is answered by the child.
 
     None comes any more when the `kb watch` has ended, nobody called for a while, or kb has changed on the disk.
@@ -112,7 +114,7 @@ def _fork_for_a_call(listening: socket, config: str, models: LoadedModels, loade
                 break
             with suppress(BlockingIOError):  # it has gone
                 conn, _ = listening.accept()
-                if _code_state() == loaded:
+                if is_same():
                     os.write(there, READY)
                     os.close(there)
                     listening.close()
@@ -123,7 +125,7 @@ def _fork_for_a_call(listening: socket, config: str, models: LoadedModels, loade
 
 def _answer(conn: socket, config: str, models: LoadedModels) -> None:
     """Runs the command of one call."""
-    conn.settimeout(GIVE_UP_S)
+    conn.settimeout(10 * GIVE_UP_S)
     if _user_of(conn) != os.geteuid():
         return
     (asked, args, surroundings), descriptors = _received(conn)
