@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ingest_fixtures import Workspace, analyse_by_word, counted
 
+from kb.config import load
 from kb.domain.citations import PartCitation
 from kb.domain.derived import Derived, Engine, ExtractSettings, Job
 from kb.domain.ids import AssetId
@@ -30,6 +31,8 @@ from kb.extract.office.sheets import column, sheet_parts
 from kb.extract.parts import Parts, assemble_parts, read_parts
 from kb.extract.registry import extractor_of
 from kb.operations.ingest import read
+from kb.operations.inspect.view import view_document
+from kb.operations.opening.base import Base
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures/media/office"
 TRUTH: Mapping[str, list[dict[str, Any]]] = json.loads((FIXTURES / "truth.json").read_text(encoding="utf-8"))
@@ -175,6 +178,11 @@ def test_a_quotation_is_found_again_in_its_paragraph_and_where_it_moved(tmp_path
     (cited,) = [each["citation"] for each in answer["citations"]]
     assert (cited["uri"], cited["label"]) == ("manual.docx#para=11", "Gates, paragraph 11")
     assert "Upkeep › Gates, paragraph 11" in [each["label"] for each in answer["citations"]]
+    view = view_document(Base(load(str(vault.config), ())), "manual.docx#para=11")
+    assert view.before is not None
+    assert view.before.endswith("Upkeep\n\nGates\n\n")
+    assert view.after is not None
+    assert view.after.startswith("\n\nGrease")
     fetched = run_kb(*config, "fetch", "manual.docx#para=11").stdout
     assert "The gate seals are replaced every 17 months by Idris Vale." in fetched
     assert "unchanged manual.docx#para=11" in " ".join(run_kb(*config, "verify").stdout.split())

@@ -80,10 +80,8 @@ def _share_inside(box: Box, region: Box) -> float:
 def _part(citation: PartCitation, derived: Mapping[DerivedName, bytes]) -> str | None:
     from kb.extract.parts import read_parts
 
-    text = read_parts(derived["parts"]).text_of(citation.part) if "parts" in derived else None
-    if text is None or citation.char_end is None:
-        return text
-    return text[citation.char_start : citation.char_end] if citation.char_end <= len(text) else None
+    found = read_parts(derived["parts"]).around(citation) if "parts" in derived else None
+    return None if found is None else found[1]
 
 
 def _speech(citation: TimeCitation, derived: Mapping[DerivedName, bytes]) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
-from kb.domain.citations import split_part
+from kb.domain.citations import PartCitation, split_part
 from kb.domain.derived import Derived, DerivedName, Engine, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Payload, Text
 from kb.domain.ids import AssetId, Json
@@ -82,14 +82,24 @@ class Parts(NamedTuple):
 
     def text_of(self, name: str) -> str | None:
         """The text of a part, or of a range of parts; None where there is none of that name."""
-        shared, first, last = split_part(name)
+        found = self.around(PartCitation("", name))
+        return None if found is None else found[1]
+
+    def around(self, citation: PartCitation) -> tuple[str, str, str] | None:
+        """The text of the file before the cited place, at it and behind it; None where there is no such place."""
+        shared, first, last = split_part(citation.part)
         names = [split_part(part.name) for part in self.parts]
         start = next((at for at, each in enumerate(names) if each[:2] == (shared, first)), len(names))
         end = next((at for at in range(start, len(names)) if (names[at][0], names[at][2]) == (shared, last)), None)
         if end is None:
             return None
         text, ranges = self.laid_out
-        return text[ranges[start][0][0] : ranges[end][-1][1]]
+        first_char, last_char = ranges[start][0][0], ranges[end][-1][1]
+        if citation.char_end is not None:
+            if first_char + citation.char_end > last_char:
+                return None
+            first_char, last_char = first_char + (citation.char_start or 0), first_char + citation.char_end
+        return text[:first_char], text[first_char:last_char], text[last_char:]
 
 
 def _kept(blocks: tuple[PartBlock, ...]) -> list[PartBlock]:

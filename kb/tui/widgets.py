@@ -356,6 +356,12 @@ def shown_lines(view: DocumentView, say: Say) -> ShownLines:
     else:
         lines, first = (view.place_text or say("enter opens", view.document.media_type)).split("\n"), 0
         cited = (1, len(lines)) if view.place_text and citation else cited
+        if view.before or view.after:  # of a file in parts: the place is marked among what is around it
+            above, below = (view.before or "").split("\n"), (view.after or "").split("\n")
+            cited = (len(above), len(above) + len(lines) - 1)
+            lines = [*above[:-1], above[-1] + lines[0], *lines[1:]]
+            lines[-1] += below[0]
+            lines += below[1:]
     start = max(1, cited[0] - AROUND)
     near = range(max(start, cited[0] - COLOURED), min(len(lines), max(cited[1], 1) + COLOURED) + 1)
     cleaned = [clean(line) for line in lines[start - 1 : max(cited[1], 1) + AROUND]]

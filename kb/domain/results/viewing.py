@@ -21,9 +21,9 @@ class DocumentView(NamedTuple):
     """A document to show, at the cited place if there is one.
 
     `text` is the document's text with `\n` line ends if it is cited by lines, else None. Of other kinds `place_text`
-    is the text an engine read at the place (of a file in parts without a place: all of it), `speech` all that is said
-    in a recording, and `pages` the size of each page of a PDF in points, as it is shown. `is_current`: the file still
-    has the content that was indexed.
+    is the text an engine read at the place (of a file in parts without a place: all of it), `before` and `after` the
+    text around a part of a file, `speech` all that is said in a recording, and `pages` the size of each page of a PDF
+    in points, as it is shown. `is_current`: the file still has the content that was indexed.
     """
 
     document: DocumentRow
@@ -33,6 +33,8 @@ class DocumentView(NamedTuple):
     place_text: str | None = None
     speech: tuple[TranscriptSegment, ...] = ()
     pages: tuple[PageSize, ...] = ()
+    before: str | None = None
+    after: str | None = None
 
     @property
     def is_gone(self) -> bool | None:
@@ -52,15 +54,16 @@ class PageSize(NamedTuple):
     "doc_view.v1",
     title="DocViewV1",
     fields="""document=view.document citation=view.citation html lines place_text=view.place_text
-        speech=view.speech pages=view.pages? is_current=view.is_current is_gone=view.is_gone?""",
+        before=view.before? after=view.after? speech=view.speech pages=view.pages? is_current=view.is_current
+        is_gone=view.is_gone?""",
 )
 class ShownDocument(NamedTuple):
     """A document with its text as HTML in which nothing runs, and the place in it that was asked for.
 
     `html`: a note as it reads, each block with its lines as `data-from` and `data-to`; null for other kinds. `lines`:
     each line of a text, from 1; null where the kind is not cited by lines. Of other kinds `place_text` is what was read
-    at the place, `speech` what is said in a recording, `pages` the sizes of a PDF's pages. `is_current`: the file is as
-    it was indexed; `is_gone`: it is not there any more.
+    at the place, `before` and `after` what is around a part of a file, `speech` what is said in a recording, `pages`
+    the sizes of a PDF's pages. `is_current`: the file is as it was indexed; `is_gone`: it is not there any more.
     """
 
     view: DocumentView

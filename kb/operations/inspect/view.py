@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from posixpath import dirname, join, normpath
 
-from kb.domain.citations import Citation, cite, parse_citation
+from kb.domain.citations import Citation, PartCitation, cite, parse_citation
 from kb.domain.derived import DERIVED_NAMES, Results, Transcript, TranscriptSegment
 from kb.domain.kinds import KINDS, MediaType, kind_of
 from kb.domain.results.inspection import DocumentRow
@@ -15,11 +15,14 @@ from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.laid import line_text
-from kb.extract.parts import read_parts
+from kb.extract.parts import Parts, read_parts
 from kb.operations.fetch.places import indexed_content, require_document
 from kb.operations.opening.base import Base
 from kb.store import queries
 from kb.store.files import read_artifact
+
+# How much of a file in parts is shown before and behind the cited part.
+_CHARS_BESIDE = 20_000
 
 _HINT = "kb list docs shows what is indexed; kb ingest reads what is new"
 
@@ -81,11 +84,18 @@ def _media(session: Base, view: DocumentView) -> DocumentView:
     speech: tuple[TranscriptSegment, ...] = ()
     if "transcript" in derived:
         speech = Transcript.from_json(json.loads(derived["transcript"])).segments
-    if view.citation is not None:
-        text = cited_text(view.citation, b"", derived)
-    else:
-        text = read_parts(derived["parts"]).laid_out[0] if "parts" in derived else None
+    if "parts" in derived:
+        return _in_parts(view, read_parts(derived["parts"]))
+    text = None if view.citation is None else cited_text(view.citation, b"", derived)
     return view._replace(place_text=text, speech=speech, pages=_pages(derived))
+
+
+def _in_parts(view: DocumentView, parts: Parts) -> DocumentView:
+    """The view with the text of the cited part, and of those around it; without a place all of it."""
+    if not isinstance(view.citation, PartCitation):
+        return view._replace(place_text=parts.laid_out[0] if view.citation is None else None)
+    before, text, after = parts.around(view.citation) or ("", None, "")
+    return view._replace(place_text=text, before=before[-_CHARS_BESIDE:], after=after[:_CHARS_BESIDE])
 
 
 def _pages(derived: Results) -> tuple[PageSize, ...]:

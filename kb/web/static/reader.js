@@ -61,7 +61,7 @@ export function shownText() {
   if (shown?.view.place_text) return shown.view.place_text;
   const reader = byId("reader");
   const cited = reader.querySelectorAll(".cited");
-  return [...(cited.length ? cited : reader.querySelectorAll(".note, .line, .said, .read-there"))].map((each) => each.textContent).join("\n");
+  return [...(cited.length ? cited : reader.querySelectorAll(".note, .line, .said, .read-there, .in-parts"))].map((each) => each.textContent).join("\n");
 }
 
 /** The place that is shown as a Markdown link. */
@@ -118,13 +118,19 @@ function warning(view) {
   return said.length ? h("p", { class: "stale", role: "note" }, said.join(" ")) : null;
 }
 
+/** The text of a file in parts: the cited one between those around it. */
+function inParts(view) {
+  if (view.before === undefined && view.after === undefined) return h("div", { class: "in-parts" }, view.place_text);
+  return h("div", { class: "in-parts" }, view.before, h("span", { class: "cited" }, view.place_text), view.after);
+}
+
 function body(view, state) {
   const place = view.citation;
   const kind = view.document.media_type.split("/")[0];
   if (kind === "pdf") return h("div", { class: "doc-body paged", role: "region", "aria-label": t("pages"), tabindex: "0" }, view.pages ? pages(view) : notDrawn(view, { message: t("noPdfText"), hint: t("hint_not_found") }));
   if (kind === "image") return h("div", { class: "doc-body wide" }, picture(view));
   if (kind === "audio") return h("div", { class: "doc-body" }, recording(view));
-  if (view.lines === null) return h("div", { class: "doc-body" }, h("blockquote", { class: "read-there" }, view.place_text));
+  if (view.lines === null) return h("div", { class: "doc-body" }, inParts(view));
   const range = place ? [place.line_start ?? place.start, place.line_end ?? place.end] : null;
   const parts = [];
   const wantsLines = state.view !== "" || view.html === null;
@@ -272,7 +278,7 @@ function scrollToPlace(reader, state) {
     }
     if (!found && !state.heading.startsWith("^")) byId("status").textContent = t("noHeading", state.heading);
   }
-  for (const part of reader.querySelectorAll(".note, .lines, .speech")) {
+  for (const part of reader.querySelectorAll(".note, .lines, .speech, .in-parts")) {
     const cited = part.querySelector(".row-of.cited, .cited");
     if (cited) bringIntoSight(cited, "center");
   }
