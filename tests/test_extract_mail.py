@@ -151,6 +151,7 @@ def test_a_chapter_below_an_escaped_name() -> None:
     assert (part.name, part.path, part.blocks[0].text) == ("chapter=1&para=1", (), "yes")
 
 
+NESTED = b'Content-Type: multipart/mixed; boundary="b%d"\n\n--b%d\n'
 BOUNDARY = 'Content-Type: multipart/mixed; boundary="b"\n\n--b\n'
 
 
@@ -167,6 +168,7 @@ BOUNDARY = 'Content-Type: multipart/mixed; boundary="b"\n\n--b\n'
         ("a.drawio", b'<mxfile><diagram name="a">!!!!</diagram></mxfile>'),
         ("a.drawio", b'<!DOCTYPE a [<!ENTITY b "c">]><mxfile>&b;</mxfile>'),
         ("a.mbox", b"no message"),
+        ("a.eml", b"Subject: a\n" + b"".join(NESTED % (at, at) for at in range(1_000))),
     ],
     ids=lambda each: each if isinstance(each, str) else repr(each[-20:]),
 )
@@ -193,6 +195,32 @@ def test_hostile_mails_take_no_longer_than_their_size(data: bytes) -> None:
     started = time.process_time()
     parts_of("a.eml", data)
     assert time.process_time() - started < 20
+
+
+def test_a_hostile_message_of_a_mailbox_is_told_and_the_others_are_read() -> None:
+    begin = b"From a@b.c Mon Jan  1 00:00:00 2024\nSubject: %s\n"
+    nested = begin % b"bad" + b"".join(NESTED % (at, at) for at in range(1_000))
+    found = parts_of(
+        "a.mbox", begin % b"one" + b"\nFrom " + b"a" * 300_000 + b"\n\n" + nested + b"\n\n" + begin % b"two"
+    )
+    assert [part.name for part in found.parts if part.blocks[0].level] == [
+        "message=number-1&para=1",
+        "message=number-3&para=1",
+    ]
+    assert found.notes == ("message 2 is not read: its parts are inside each other too deeply",)
+
+
+def test_mails_attached_to_mails_without_end_are_read_some_levels_deep() -> None:
+    head = b"Subject: %d\nContent-Type: multipart/mixed; boundary=q%d\n\n--q%d\n"
+    mail = head + b"Content-Disposition: attachment; filename=a.eml\n\n"
+    found = parts_of("a.eml", b"".join(mail % (at, at, at) for at in range(200)))
+    assert any(block.text == "2" for part in found.parts for block in part.blocks)
+
+
+def test_a_chapter_that_a_book_lists_often_is_read_once() -> None:
+    items = '<manifest><item id="a" href="a%20b.xhtml" media-type="application/xhtml+xml"/></manifest>'
+    book = f"<package>{items}<spine>" + '<itemref idref="a"/>' * 50 + "</spine></package>"
+    assert len(parts_of("a.epub", epub("<p>yes</p>", book)).parts) == 1
 
 
 def test_a_name_with_folders_names_no_place_outside() -> None:

@@ -142,6 +142,8 @@ def test_an_author_and_a_day_from_linked_data() -> None:
         "<table><tr><td>" * 60_000 + "x",
         "<script>" * 100_000,
         "</p>" * 300_000,
+        "<a '>'" * 100_000,
+        "<" + "a" * 100_000 + " '",
         "<li>" * 200_000,
         "<b>" + "<p>" * 200_000,
         '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>' + "&b;" * 100_000,

@@ -28,8 +28,8 @@ def read_epub(data: bytes) -> Parts:
     parts: list[Part] = []
     notes: list[str] = []
     chapter = 0
-    for reference in book.iter("itemref"):
-        item = items.get(reference.get("idref"))
+    for listed in dict.fromkeys(each.get("idref") for each in book.iter("itemref")):
+        item = items.get(listed)
         if item is None or item.get("media-type") not in _PAGES or "nav" in (item.get("properties") or "").split():
             continue
         name = posixpath.normpath(posixpath.join(posixpath.dirname(root), unquote(item.get("href", ""))))

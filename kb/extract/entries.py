@@ -58,7 +58,7 @@ def entries_text(data: bytes, media_format: str) -> str | None:
 
 def _bibtex(lines: Sequence[str]) -> list[str]:
     """An entry is headed by its title, behind which is its key; strings and preambles are left out."""
-    laid = [""] * len(lines)
+    said: list[list[str]] = [[] for _ in lines]
     for first, end in _ranges(lines, _BIB_BEGIN):
         begin = _BIB_BEGIN.match(lines[first])
         if begin is None or begin[1].lower() in _BIB_UNREAD:
@@ -70,11 +70,12 @@ def _bibtex(lines: Sequence[str]) -> list[str]:
                 if name == "title":
                     title = value
                 elif value:
-                    laid[first + line] += ("; " if laid[first + line] else "") + f"{name}: {value}"
+                    said[first + line].append(f"{name}: {value}")
         named = f"{begin[2]}, {begin[1].lower()}" if begin[2] else begin[1].lower()
-        beside = f"  {laid[first]}" if laid[first] else ""  # fields on the line of its beginning
-        laid[first] = (f"# {title} ({named})" if title else f"# {named}") + beside
-    return laid
+        heading = f"# {title} ({named})" if title else f"# {named}"
+        beside = "; ".join(said[first])  # fields on the line of its beginning
+        said[first] = [f"{heading}  {beside}" if beside else heading]
+    return ["; ".join(fields) for fields in said]
 
 
 def _ranges(lines: Sequence[str], begin: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -84,7 +85,7 @@ def _ranges(lines: Sequence[str], begin: re.Pattern[str]) -> Iterator[tuple[int,
 
 def _bib_fields(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Each field of an entry with the line, from 0, that it begins on; a comma inside braces or quotes ends none."""
-    depth, quoted, start, field = 0, False, 0, ""
+    depth, quoted, start, field, has_text = 0, False, 0, "", False
     for number, line in enumerate(lines):
         for at, char in enumerate(line):
             escaped = at > 0 and line[at - 1] == "\\"
@@ -97,12 +98,12 @@ def _bib_fields(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
                 return
             if char == "," and not depth and not quoted:
                 yield start, field
-                field = ""
+                field, has_text = "", False
                 continue
-            if not field.strip():
-                start = number
+            if not has_text:
+                start, has_text = number, not char.isspace()
             field += char
-        field += " " if field.strip() else ""
+        field += " " if has_text else ""
     yield start, field
 
 
@@ -117,24 +118,25 @@ def _plain_tex(written: str) -> str:
 
 def _ris(lines: Sequence[str]) -> list[str]:
     """An entry is headed by its title on the line of its type; a value may go on below its line."""
-    laid = [""] * len(lines)
+    laid: list[list[str]] = [[] for _ in lines]
     begun, last = None, 0
     for at, line in enumerate(lines):
         found = _RIS_LINE.match(line.rstrip().removeprefix("\ufeff"))
         if found is None:
-            laid[last] += f" {line.strip()}" if begun is not None and line.strip() else ""
+            if begun is not None and line.strip():
+                laid[last].append(line.strip())
             continue
         tag, value = found[1], (found[2] or "").strip()
         last = at
         if tag == "TY":
-            begun, laid[at] = at, f"# {value}"
+            begun, laid[at] = at, [f"# {value}"]
         elif tag == "ER":
             begun = None
         elif tag in _RIS_TITLES and begun is not None and value:
-            laid[begun], last = f"# {value}", begun
+            laid[begun], last = [f"# {value}"], begun
         elif tag in _RIS_NAMES and value:
-            laid[at] = f"{_RIS_NAMES[tag]}: {value}"
-    return laid
+            laid[at] = [f"{_RIS_NAMES[tag]}: {value}"]
+    return [" ".join(pieces) for pieces in laid]
 
 
 class _Property(NamedTuple):

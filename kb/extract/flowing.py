@@ -101,3 +101,5 @@ def read_inside(name: str, data: bytes, job: Job) -> tuple[tuple[Part, ...] | No
         return file_parts(name, data, job), ""
     except KbError as error:
         return None, error.message
+    except RecursionError:
+        return None, "it is inside too many other files"

@@ -23,10 +23,14 @@ _MOST_DEPTH = 400
 _ATTRIBUTE_CHARS = 4_000
 _MOST_JSON_CHARS = 200_000
 
+# Each tag whose quotation mark is never closed costs a look at the rest of the page.
+_MOST_UNCLOSED = 50
+
 # Less content than this, and at most this share of all text, means that the marks of content are not to be trusted.
 _LEAST_CHARS, _LEAST_SHARE = 200, 0.25
 
-_TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+)>")
+_TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+)>")
+_TAG_UNQUOTED = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)([^>]*+)>")
 _ATTRIBUTE = re.compile(r"([^\s=/\"'>]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
 _SPACES = re.compile(r"[ \t\r\f\v\0\xa0\u2000-\u200a\u3000]+")
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
@@ -157,8 +161,8 @@ _Token = tuple[int, _Tag | str]
 
 
 def _tokens(source: str, is_xml: bool) -> Iterator[_Token]:
-    """Tags, text and comments in order. Each character is passed once, whatever is never closed."""
-    at, end = 0, len(source)
+    """Tags, text and comments in order. Behind many unclosed quotes, `>` ends a tag in quotes too."""
+    at, end, unclosed = 0, len(source), 0
     while at < end:
         mark = source.find("<", at)
         if mark < 0:
@@ -178,7 +182,7 @@ def _tokens(source: str, is_xml: bool) -> Iterator[_Token]:
         elif source[mark + 1 : mark + 2] in ("!", "?"):
             close = source.find(">", mark)
             at = end if close < 0 else close + 1
-        elif tag := _TAG.match(source, mark):
+        elif tag := (_TAG if unclosed < _MOST_UNCLOSED else _TAG_UNQUOTED).match(source, mark):
             name, is_whole = tag[2].lower().rpartition(":")[2], is_xml and tag[3].endswith("/")
             yield mark, _Tag(name, tag[3], bool(tag[1]), is_whole)
             at = tag.end()
@@ -188,6 +192,7 @@ def _tokens(source: str, is_xml: bool) -> Iterator[_Token]:
                 yield at, source[at:stop]
                 at = stop
         elif source[mark + 1 : mark + 2].isalpha() or source.startswith("</", mark):
+            unclosed += 1
             close = source.find(">", mark)  # a quotation mark in it is never closed
             at = end if close < 0 else close + 1
         else:

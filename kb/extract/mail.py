@@ -31,7 +31,7 @@ _MOST_PARTS = 1_000
 _NAMED = 3
 _MOST_ID_CHARS, _MOST_HEAD_CHARS = 200, 10_000
 
-_BEGIN = re.compile(rb"^From \S+.*?\d{4}[^\n]*\r?\n", re.MULTILINE)
+_BEGIN = re.compile(rb"^From \S.*?\d{4}[^\n]*\r?\n", re.MULTILINE)
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _BETWEEN = re.compile(r"\n\s*\n")
 _HEAD = ("From", "To", "Cc", "Date", "Subject")
@@ -55,7 +55,7 @@ def derive(job: Job) -> bytes:
 
 def _mail(job: Job) -> Parts:
     """A file of one message, which says of itself what the message says."""
-    message = _Message(email.message_from_bytes(job.data), job)
+    message = _Message(_parsed(job.data), job)
     if not any(message.head(name) for name in _HEAD):
         raise ExtractFailed("not a mail: it has no head", "open it in a mail program and save it again")
     said = {name.lower(): message.head(name) for name in ("From", "To", "Cc", "Message-ID")}
@@ -71,19 +71,31 @@ def _mailbox(job: Job) -> Parts:
         raise ExtractFailed("not a mailbox: no line begins a message", "export it again, as mbox")
     ends = [start for start, _ in starts[1:]] + [len(job.data)]
     parts: list[Part] = []
+    notes: list[str] = []
     unread: list[_Unread] = []
     seen: set[str] = set()
     for number, ((_, start), end) in enumerate(zip(starts, ends, strict=True), 1):
         if number % 100 == 0:
             job.on_progress(Progress(number, len(starts)))
-        message = _Message(email.message_from_bytes(_ESCAPED.sub(rb"\1", job.data[start:end])), job)
+        try:
+            message = _Message(_parsed(_ESCAPED.sub(rb"\1", job.data[start:end])), job)
+        except ExtractFailed as error:
+            notes.append(f"message {number} is not read: {error.message}")
+            continue
         named = message.head("Message-ID").strip("<> ")
         if not named or named in seen or len(named) > _MOST_ID_CHARS:
             named = f"number-{number}"
         seen.add(named)
         parts += below(message.parts(), message=named)
         unread += message.unread
-    return Parts(tuple(parts), notes=tuple(_told(unread)))
+    return Parts(tuple(parts), notes=(*notes, *_told(unread)))
+
+
+def _parsed(data: bytes) -> Message:
+    try:
+        return email.message_from_bytes(data)
+    except RecursionError as error:
+        raise ExtractFailed("its parts are inside each other too deeply", "open it in a mail program") from error
 
 
 def _is_apart(data: bytes, at: int) -> bool:

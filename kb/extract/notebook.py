@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
@@ -23,7 +23,9 @@ PARSER_VERSION = EXTRACTORS["notebook"].parser_version
 _MOST_OUTPUT_CHARS = 2_000
 _MOST_LEVELS = 64
 
-_TOKEN = re.compile(r'[\s,:]*+(?:("(?:[^"\\]|\\.)*+")|([\[\]{}])|([^\s,:\[\]{}"]+))', re.DOTALL)
+_TOKEN = re.compile(
+    r'[\s,:]*+(?:("(?:[^"\\]|\\.)*+")|([\[\]{}])|([^\s,:\[\]{}"]++(?:[\s,]++[^\s,:\[\]{}"]++)*+))', re.DOTALL
+)
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*?)[ \t#]*$")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -39,7 +41,7 @@ class _Written(NamedTuple):
 
 
 def _strings(text: str) -> Iterator[_Written]:
-    """Every string and plain value of a JSON text in order, without keys. Raises: ExtractFailed."""
+    """The strings and plain values of a JSON text that are read, in order, without keys. Raises: ExtractFailed."""
     path: list[str | int] = []
     is_key = False
     at, line = 0, 1
@@ -60,11 +62,17 @@ def _strings(text: str) -> Iterator[_Written]:
         elif is_key and string is not None and path:
             path[-1], is_key = _value(string), False
         else:
-            yield _Written(tuple(path), _value(string) if string is not None else plain, line)
+            if _is_read(path):
+                yield _Written(tuple(path), _value(string) if string is not None else plain, line)
             is_key = _next(path)
         line += text.count("\n", begin, at)
     if text[at:].strip(" \t\r\n,:"):
         raise ExtractFailed("not a notebook: its JSON is damaged", "open it in Jupyter and save it again")
+
+
+def _is_read(path: Sequence[str | int]) -> bool:
+    """Whether a value may be text or tells about text; data of plots and widgets, often most of a file, are neither."""
+    return path[:1] != ["cells"] or path[2:] == ["cell_type"] or bool(_place(path)[1])
 
 
 def _next(path: list[str | int]) -> bool:
@@ -106,13 +114,13 @@ def _cells(text: str) -> tuple[list[_Cell], str | None]:
     return [cell for cell in cells if any(line.strip() for _, line in cell.lines)], told.get(("metadata", "title"))
 
 
-def _place(path: _Path) -> tuple[str | int, str]:
+def _place(path: Sequence[str | int]) -> tuple[str | int, str]:
     """The number of the cell, and `source`, or the number of its output where that is text."""
     if len(path) < 3 or path[0] != "cells":
         return "", ""
     if path[2] == "source":
         return path[1], "source"
-    is_text = len(path) > 4 and (path[4] == "text" or path[4:6] == ("data", "text/plain"))
+    is_text = len(path) > 4 and (path[4] == "text" or [*path[4:6]] == ["data", "text/plain"])
     return (path[1], f"output {path[3]}") if path[2] == "outputs" and is_text else (path[1], "")
 
 

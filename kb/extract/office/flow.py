@@ -5,6 +5,7 @@ A row of a table is read with its header (`table_rows`), so that it can be found
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kb.domain.citations import part_name
@@ -57,6 +58,7 @@ class Flow:
     def __init__(self) -> None:
         self.paragraphs: list[Part] = []
         self.notes: list[Part] = []
+        self._note_counts: Counter[str] = Counter()
         self.begin()
 
     def begin(self, **places: str | int) -> None:
@@ -79,8 +81,8 @@ class Flow:
     def add_note(self, key: str, text: str) -> None:
         """Appends a footnote (`note`) or a comment (`comment`), numbered by themselves."""
         if text := text.strip():
-            number = 1 + sum(part.name.startswith(f"{key}=") for part in self.notes)
-            self.notes.append(Part(part_name(**{key: number}), (PartBlock("paragraph", text),), ()))
+            self._note_counts[key] += 1
+            self.notes.append(Part(part_name(**{key: self._note_counts[key]}), (PartBlock("paragraph", text),), ()))
 
     @property
     def parts(self) -> tuple[Part, ...]:

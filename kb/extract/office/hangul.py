@@ -94,7 +94,7 @@ class _OutlineLevels:
     def __init__(self, header: Element) -> None:
         self._of_style = {each.get("id"): outline_level(each.get("name", "")) for each in header.iter("style")}
         self._of_shape = {
-            each.get("id"): 1 + int(heading.get("level", "0"))
+            each.get("id"): 1 + _int(heading.get("level"))
             for each in header.iter("paraPr")
             if (heading := each.find("heading")) is not None and heading.get("type") == "OUTLINE"
         }

@@ -39,7 +39,7 @@ class Package:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
             raise ExtractFailed(f"not a readable file of its kind: {worded(error)}", _HINT) from error
-        self.names = self._zip.namelist()
+        self.names = frozenset(self._zip.namelist())
         self._left = MOST_EXPANDED_BYTES
 
     def read(self, name: str) -> bytes:
