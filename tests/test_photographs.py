@@ -111,7 +111,7 @@ def save_as_taken(image: Image.Image, path: Path) -> None:
 def photo_vault(tmp_path: Path) -> Vault:
     vault = make_vault(tmp_path, {"note.md": "# Harbour\n\nThe harbour opens at seven.\n"})
     save_as_taken(hills(), vault.root / "IMG_2041.jpg")
-    (vault.root / "budget.xlsx").write_bytes(b"PK\x03\x04")
+    (vault.root / "budget.numbers").write_bytes(b"PK\x03\x04")
     return vault
 
 
@@ -132,7 +132,7 @@ def test_a_large_photograph_without_text_and_a_spreadsheet_end_no_ingest(photo_v
     assert children_cpu_s() - before < MOST_CPU_S
     assert ran.code == 0
     assert "2 new, 0 updated, 0 moved, 0 removed, 0 unchanged, 0 errors" in ran.stdout
-    assert "not read: 1 .xlsx\n" in ran.stdout
+    assert "not read: 1 .numbers\n" in ran.stdout
     assert "IMG_2041.jpg: empty file: no text in the image" in ran.stderr
 
 
