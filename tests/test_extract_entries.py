@@ -177,6 +177,12 @@ def test_hostile_entries_take_no_longer_than_their_size(name: str, source: str) 
     assert time.process_time() - started < 20  # quadratic time would be minutes
 
 
+def test_a_heading_without_end_is_not_repeated_in_every_passage() -> None:
+    document = text("@book{a, title = {" + "word " * 100_000 + "}, note = {end}}\n", "a.bib")
+    assert max(len(heading) for chunk in chunks_of(document) for heading in chunk.heading_path) == 20_000
+    assert len(document.title) <= 20_000
+
+
 def test_the_data_of_a_plot_take_neither_time_nor_memory_of_a_notebook() -> None:
     source = (
         '{"nbformat": 4, "cells": [{"outputs": [{"data": {"a": [' + "0, " * 8_000_000 + '0]}}], "source": "x = 1"}]}'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from kb.domain.documents import Block, BlockKind, Document, Heading, Metadata, Payload, Warning, WarningKind
@@ -15,6 +16,8 @@ from kb.language.detect import SAMPLE_CHARS, detect_language
 
 # A stored block takes about a kilobyte while its document is built.
 MOST_BLOCKS = 200_000
+# Each passage holds the headings over it, and each hit the title of its document.
+MOST_HEADING_CHARS = 20_000
 
 
 class DocumentBuilder:
@@ -36,8 +39,10 @@ class DocumentBuilder:
                 "split it, or list it in .kbignore",
             )
         if isinstance(payload, Heading):
-            self._headings = [above for above in self._headings if above[0] < payload.level]
-        path = tuple(text for _, text in self._headings) if path is None else path
+            self._headings = [each for each in self._headings if each[0] < payload.level]
+            payload = replace(payload, text=payload.text[:MOST_HEADING_CHARS])
+        above = (text for _, text in self._headings) if path is None else (text[:MOST_HEADING_CHARS] for text in path)
+        path = tuple(above)
         ordinal = len(self.blocks)
         identity = block_id(self._doc_id, kind, path, ordinal, span.to_json())
         self.blocks.append(Block(identity, kind, path, ordinal, span, payload))
@@ -64,7 +69,7 @@ class DocumentBuilder:
             doc_id=self._doc_id,
             asset_id=asset_id,
             workspace_path=workspace_path,
-            title=title or self.name.stem,
+            title=(title or self.name.stem)[:MOST_HEADING_CHARS],
             lang=lang or detect_language(source_text[:SAMPLE_CHARS]),
             source_text=source_text,
             blocks=tuple(self.blocks),

@@ -108,7 +108,7 @@ def _with_properties(style: _Style, properties: Element) -> _Style:
 
 def _number(element: Element) -> int:
     value = element.get("val", "")
-    return int(value) if value.isascii() and value.isdecimal() else 0
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 7 else 0
 
 
 def _styles(tree: Element) -> dict[str, _Style]:
