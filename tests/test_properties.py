@@ -79,6 +79,7 @@ def test_values_are_typed_and_keep_their_order(kept: Vault) -> None:
         ("rating>=4", {PLAN, OTHER}),
         ("rating>4", {OTHER}),
         ("rating<10", {PLAN}),
+        ("rating<1e1", {PLAN}),
         ("rating=high", {BARE}),
         ("due<2026-03", set()),
         ("due<=2026-03", {PLAN}),
@@ -100,6 +101,15 @@ def test_a_condition_compares_numbers_days_and_texts_each_in_their_way(
     condition: str, expected: set[str], kb: Kb
 ) -> None:
     assert listed(kb, "--where", condition) == expected
+
+
+@pytest.mark.parametrize(
+    "condition", ["rating==4", "rating=>4", "rating<>4", "rating!!4", "rating", "=4", "rating~", ""]
+)
+def test_what_is_no_condition_is_refused(condition: str, kb: Kb) -> None:
+    refused = kb("list", "docs", "--where", condition)
+    assert refused.code == 2
+    assert "is no condition" in refused.stderr
 
 
 def test_conditions_must_all_hold(kb: Kb) -> None:

@@ -157,8 +157,10 @@ def _days(option: str, part: str, when: str) -> tuple[date, date]:
 
 
 # A condition on a property: its name, how it compares, and the value.
-_CONDITION = re.compile(r"\s*(?P<name>[^=!<>~]*[^=!<>~\s])\s*(?P<op>[!<>]=|[=<>~])\s*(?P<value>.*\S)\s*", re.DOTALL)
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_CONDITION = re.compile(
+    r"\s*(?P<name>[^=!<>~]*[^=!<>~\s])\s*(?P<op>[!<>]=|[=<>~])\s*(?P<value>(?![=<>~]).*\S)\s*", re.DOTALL
+)
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
 class _Condition(TypedDict):
