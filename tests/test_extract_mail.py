@@ -217,6 +217,21 @@ def test_mails_attached_to_mails_without_end_are_read_some_levels_deep() -> None
     assert any(block.text == "2" for part in found.parts for block in part.blocks)
 
 
+def test_parts_that_a_file_names_alike_are_told_apart() -> None:
+    attached = b"--x\nContent-Disposition: attachment; filename=a.md\n\n%s\n"
+    head = b"Subject: a\nContent-Type: multipart/mixed; boundary=x\n\n"
+    nodes = b'{"nodes": [{"id": "a", "text": "one"}, {"id": "a (2)", "text": "two"}, {"id": "a", "text": "three"}]}'
+    begin = b"From a@b.c Mon Jan  1 00:00:00 2024\nMessage-ID: <%s>\n\nhi\n\n"
+    for found in (
+        parts_of("a.eml", head + b"".join(attached % said for said in (b"one", b"two", b"three"))),
+        parts_of("a.canvas", nodes),
+        parts_of("a.mbox", begin % b"number-2" + begin % b"b" + begin % b"number-2"),
+    ):
+        assert len({part.name for part in found.parts}) == len(found.parts)
+        for part in found.parts:
+            assert found.text_of(part.name) == "\n\n".join(block.text for block in part.blocks)
+
+
 def test_a_chapter_that_a_book_lists_often_is_read_once() -> None:
     items = '<manifest><item id="a" href="a%20b.xhtml" media-type="application/xhtml+xml"/></manifest>'
     book = f"<package>{items}<spine>" + '<itemref idref="a"/>' * 50 + "</spine></package>"

@@ -18,7 +18,7 @@ from kb.extract.decode import decode
 from kb.extract.flowing import page_parts
 from kb.extract.hypertext import read_hypertext
 from kb.extract.office.package import parse_xml
-from kb.extract.parts import Part, PartBlock, Parts
+from kb.extract.parts import Part, PartBlock, Parts, distinct
 
 _MOST_PAGE_BYTES = 50_000_000
 _HINT = "open it in its program and save it again"
@@ -29,12 +29,13 @@ def read_canvas(data: bytes) -> Parts:
     """The cards, groups and labelled arrows of a canvas. Raises: ExtractFailed."""
     tree = _tree(data)
     nodes = [node for node in _listed(tree, "nodes") if str(node.get("id", ""))]
-    parts = [part for node in nodes if (part := _node(node["id"], _card(node))) is not None]
+    taken: dict[str, int] = {}
+    parts = [part for node in nodes if (part := _node(node["id"], _card(node), taken)) is not None]
     names = {str(node["id"]): (_card(node).split("\n") or [""])[0] for node in nodes}
     for edge in _listed(tree, "edges"):
         if label := str(edge.get("label", "")).strip():
             ends = [names.get(str(edge.get(end)), "") for end in ("fromNode", "toNode")]
-            part = _node(edge.get("id", ""), f"{ends[0]} → {label} → {ends[1]}")
+            part = _node(edge.get("id", ""), f"{ends[0]} → {label} → {ends[1]}", taken)
             parts += [part] if part is not None else []
     return Parts(tuple(parts))
 
@@ -47,18 +48,21 @@ def read_excalidraw(data: bytes) -> Parts:
     """The texts of a drawing. Raises: ExtractFailed."""
     elements = [each for each in _listed(_tree(data), "elements") if not each.get("isDeleted")]
     texts = ((each.get("id", ""), str(each.get("originalText") or each.get("text") or "")) for each in elements)
-    return Parts(tuple(part for key, text in texts if (part := _node(key, text)) is not None))
+    taken: dict[str, int] = {}
+    return Parts(tuple(part for key, text in texts if (part := _node(key, text, taken)) is not None))
 
 
 def read_drawio(data: bytes) -> Parts:
     """The labels of all pages of a diagram, packed or not. Raises: ExtractFailed, FileTooLarge."""
     parts = []
+    taken: dict[str, int] = {}
     for diagram in parse_xml(data).iter("diagram"):
         page = diagram.get("name", "")
         for cell in _unpacked(diagram).iter():
             label = cell.get("value") or cell.get("label") or ""
             text = "\n".join(block.text for part in page_parts(read_hypertext(label)) for block in part.blocks)
-            part = _node(f"{page}/{cell.get('id', '')}" if page else cell.get("id", ""), text, (page,) if page else ())
+            key = f"{page}/{cell.get('id', '')}" if page else cell.get("id", "")
+            part = _node(key, text, taken, (page,) if page else ())
             parts += [part] if part is not None else []
     return Parts(tuple(parts))
 
@@ -78,9 +82,11 @@ def _unpacked(diagram: Element) -> Element:
     return parse_xml(unquote(unpacked.decode("utf-8", "replace")).encode())
 
 
-def _node(key: object, text: str, path: tuple[str, ...] = ()) -> Part | None:
+def _node(key: object, text: str, taken: dict[str, int], path: tuple[str, ...] = ()) -> Part | None:
     paragraphs = tuple(PartBlock("paragraph", each.strip()) for each in _BETWEEN.split(text) if each.strip())
-    return Part(part_name(node=str(key)), paragraphs, path) if paragraphs and str(key) else None
+    if not paragraphs or not str(key):
+        return None
+    return Part(part_name(node=distinct(str(key), taken)), paragraphs, path)
 
 
 def _tree(data: bytes) -> Mapping[str, Any]:

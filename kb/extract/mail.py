@@ -23,7 +23,7 @@ from kb.errors import ExtractFailed
 from kb.extract.decode import decode
 from kb.extract.flowing import below, page_parts, read_inside
 from kb.extract.hypertext import read_hypertext
-from kb.extract.parts import Part, PartBlock, Parts, kb_engine
+from kb.extract.parts import Part, PartBlock, Parts, distinct, kb_engine
 
 # Messages in messages, parts of one message, and attachments that are read of one file.
 _MOST_DEPTH = 4
@@ -73,7 +73,7 @@ def _mailbox(job: Job) -> Parts:
     parts: list[Part] = []
     notes: list[str] = []
     unread: list[_Unread] = []
-    seen: set[str] = set()
+    taken: dict[str, int] = {}
     for number, ((_, start), end) in enumerate(zip(starts, ends, strict=True), 1):
         if number % 100 == 0:
             job.on_progress(Progress(number, len(starts)))
@@ -83,10 +83,9 @@ def _mailbox(job: Job) -> Parts:
             notes.append(f"message {number} is not read: {error.message}")
             continue
         named = message.head("Message-ID").strip("<> ")
-        if not named or named in seen or len(named) > _MOST_ID_CHARS:
+        if not named or named in taken or len(named) > _MOST_ID_CHARS:
             named = f"number-{number}"
-        seen.add(named)
-        parts += below(message.parts(), message=named)
+        parts += below(message.parts(), message=distinct(named, taken))
         unread += message.unread
     return Parts(tuple(parts), notes=(*notes, *_told(unread)))
 
@@ -162,8 +161,9 @@ class _Message:
         over = (subject,) if subject else ()
         for number, block in enumerate(self._text(bodies), 2):
             yield Part(part_name(para=number), (block,), over)
+        taken: dict[str, int] = {}
         for file in files:
-            yield from self._attached(file, over)
+            yield from self._attached(file._replace(name=distinct(file.name, taken)), over)
 
     def _text(self, bodies: list[_Body]) -> Iterator[PartBlock]:
         kind = "plain" if any(body.kind == "plain" and body.data.strip() for body in bodies) else "html"

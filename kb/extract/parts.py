@@ -102,6 +102,16 @@ class Parts(NamedTuple):
         return text[:first_char], text[first_char:last_char], text[last_char:]
 
 
+def distinct(name: str, taken: dict[str, int]) -> str:
+    """The name, with a number behind it where a part before has it; what is given is `taken` from then on."""
+    free = name
+    while free in taken:
+        taken[name] += 1
+        free = f"{name} ({taken[name]})"
+    taken[free] = 1
+    return free
+
+
 def _kept(blocks: tuple[PartBlock, ...]) -> list[PartBlock]:
     return [block._replace(text=stored_text(block.text)) for block in blocks]
 
