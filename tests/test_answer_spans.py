@@ -67,6 +67,15 @@ def test_lines_of_markup_within_a_piece_are_passed_over() -> None:
     assert [each[2] for each in painted(given) if each[0] == "piece"] == ["- a tent", "- a stove"]
 
 
+def test_rows_that_markup_parted_are_one_table() -> None:
+    text = "| Part | Price |\n| --- | --- |\n\n\n| Seal | 12 |\n\n\n| Pin | 30 |\n\n| Other |\n| --- |\n| x |"
+    given = quoted(text, "| Seal | 12 |\n\n\n| Pin | 30 |")
+    rows = "| Part | Price |\n| --- | --- |\n| Seal | 12 |\n| Pin | 30 |\n\n| Other |"
+    assert given.text.startswith(rows)
+    assert [each[2] for each in painted(given) if each[0] == "piece"] == ["| Seal | 12 |\n| Pin | 30 |"]
+    assert "\n\n\n" in quoted(f"```\n{text}\n```", "| Seal | 12 |").text
+
+
 def test_code_and_tables_are_told_from_prose() -> None:
     given = quoted("Do:\n\n```\nrun [1]\n```\n\n| a | b |\n| - | - |\n| 1 | 2 |\n", "run [1]")
     assert painted(given)[:4] == [

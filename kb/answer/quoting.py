@@ -64,6 +64,8 @@ def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
 
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
+# Blank lines between two rows, as where markup was: not before a row with a ruler, which begins another table.
+_ROWS_APART = re.compile(r"(?<=\|)[ \t]*\n(?:[ \t]*\n)+(?=[ \t]*\|)(?![^\n]+\n[ \t]*\|?[ \t:]*-)")
 _TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _ITEM_MARK = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 # Directives of site generators: includes, and the marks of their blocks.
@@ -112,7 +114,9 @@ def _item_mark(text: str, start: int, end: int) -> str:
 
 
 def _readable(text: str, places: Collection[int]) -> str:
-    """The lines with words, unchanged; an ellipsis for the lines between them without."""
+    """The lines with words, unchanged, rows of a table together; an ellipsis for the lines between them without."""
+    if not any(map(_FENCE.match, text.split("\n"))):
+        text = _ROWS_APART.sub("\n", text)
     lines: list[str] = []
     fence = ""
     is_left_out = False
