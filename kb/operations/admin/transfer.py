@@ -164,10 +164,15 @@ def _unpacked(source: Path, folder: Path) -> dict[str, Any]:
     """Unpacks the files that an export has, none outside of `folder`; returns what `kb.json` says."""
     with _reading_archive(source) as tar:
         for member in tar:
-            top = member.name.partition("/")[0]
-            if top not in (_MANIFEST, _DATABASE, _CONFIG, _GOLDEN, *_FOLDERS) or not (member.isreg() or member.isdir()):
+            top, *below = member.name.split("/")
+            is_known = top in (_MANIFEST, _DATABASE, _CONFIG, _GOLDEN, *_FOLDERS) and ".." not in below
+            if not is_known or not (member.isreg() or member.isdir()):
                 raise ValueError(f"it holds {member.name!r}")
-            tar.extract(member, folder, filter="data")
+            path = folder / member.name
+            (path if member.isdir() else path.parent).mkdir(parents=True, exist_ok=True)
+            if (packed := tar.extractfile(member)) is not None:
+                with packed, path.open("wb") as file:
+                    shutil.copyfileobj(packed, file)
         manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
         if manifest["format"] != 1 or not {"schema", "proof", "asset_dir", "settings"} <= manifest.keys():
             raise ValueError(f"a format that this kb {kb.__version__} does not know")
