@@ -168,6 +168,7 @@ BOUNDARY = 'Content-Type: multipart/mixed; boundary="b"\n\n--b\n'
         ("a.drawio", b'<mxfile><diagram name="a">!!!!</diagram></mxfile>'),
         ("a.drawio", b'<!DOCTYPE a [<!ENTITY b "c">]><mxfile>&b;</mxfile>'),
         ("a.mbox", b"no message"),
+        ("a.mhtml", b"Subject: a\n" + b"".join(NESTED % (at, at) for at in range(1_000))),
         ("a.eml", b"Subject: a\n" + b"".join(NESTED % (at, at) for at in range(1_000))),
     ],
     ids=lambda each: each if isinstance(each, str) else repr(each[-20:]),

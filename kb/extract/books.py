@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import email
 import posixpath
 from urllib.parse import unquote
 
@@ -10,7 +9,7 @@ from kb.errors import ExtractFailed
 from kb.extract.decode import decode
 from kb.extract.flowing import below, page_parts
 from kb.extract.hypertext import read_hypertext
-from kb.extract.mail import decoded_head
+from kb.extract.mail import decoded_head, parsed_message
 from kb.extract.markdown.frontmatter import timestamp
 from kb.extract.office.package import Package, text_at
 from kb.extract.parts import Part, Parts
@@ -48,7 +47,7 @@ def read_epub(data: bytes) -> Parts:
 
 def read_mhtml(data: bytes) -> Parts:
     """The paragraphs of a page that a browser saved with its pictures. Raises: ExtractFailed."""
-    message = email.message_from_bytes(data)
+    message = parsed_message(data)
     pages = (part for part in message.walk() if part.get_content_type() in _PAGES)
     first = next(pages, None)
     body = first.get_payload(decode=True) if first is not None else None

@@ -55,7 +55,7 @@ def derive(job: Job) -> bytes:
 
 def _mail(job: Job) -> Parts:
     """A file of one message, which says of itself what the message says."""
-    message = _Message(_parsed(job.data), job)
+    message = _Message(parsed_message(job.data), job)
     if not any(message.head(name) for name in _HEAD):
         raise ExtractFailed("not a mail: it has no head", "open it in a mail program and save it again")
     said = {name.lower(): message.head(name) for name in ("From", "To", "Cc", "Message-ID")}
@@ -78,7 +78,7 @@ def _mailbox(job: Job) -> Parts:
         if number % 100 == 0:
             job.on_progress(Progress(number, len(starts)))
         try:
-            message = _Message(_parsed(_ESCAPED.sub(rb"\1", job.data[start:end])), job)
+            message = _Message(parsed_message(_ESCAPED.sub(rb"\1", job.data[start:end])), job)
         except ExtractFailed as error:
             notes.append(f"message {number} is not read: {error.message}")
             continue
@@ -90,7 +90,8 @@ def _mailbox(job: Job) -> Parts:
     return Parts(tuple(parts), notes=(*notes, *_told(unread)))
 
 
-def _parsed(data: bytes) -> Message:
+def parsed_message(data: bytes) -> Message:
+    """The message that bytes hold. Raises: ExtractFailed where its parts are inside each other too deeply."""
     try:
         return email.message_from_bytes(data)
     except RecursionError as error:
