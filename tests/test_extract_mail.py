@@ -218,6 +218,15 @@ def test_mails_attached_to_mails_without_end_are_read_some_levels_deep() -> None
     assert any(block.text == "2" for part in found.parts for block in part.blocks)
 
 
+def test_parts_of_a_mail_that_are_not_read_are_told() -> None:
+    flat = BOUNDARY.encode() + b"\nx\n--b\n" * 2_000
+    for source in (flat, b"".join(NESTED % (at, at) for at in range(20)) + b"\nx\n"):
+        assert ["its parts behind the first" in note for note in parts_of("a.eml", b"Subject: a\n" + source).notes] == [
+            True
+        ]
+    assert parts_of("a.eml", b"Subject: a\n" + BOUNDARY.encode() + b"\nx\n").notes == ()
+
+
 def test_parts_that_a_file_names_alike_are_told_apart() -> None:
     attached = b"--x\nContent-Disposition: attachment; filename=a.md\n\n%s\n"
     head = b"Subject: a\nContent-Type: multipart/mixed; boundary=x\n\n"

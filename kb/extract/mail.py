@@ -28,6 +28,7 @@ from kb.extract.parts import Part, PartBlock, Parts, distinct, kb_engine
 # Messages in messages, parts of one message, and attachments that are read of one file.
 _MOST_DEPTH = 4
 _MOST_PARTS = 1_000
+_CUT = f"its parts behind the first {_MOST_PARTS:,}, or more than {_MOST_DEPTH * 2} levels deep, are not read"
 _NAMED = 3
 _MOST_ID_CHARS, _MOST_HEAD_CHARS = 200, 10_000
 
@@ -61,7 +62,8 @@ def _mail(job: Job) -> Parts:
     said = {name.lower(): message.head(name) for name in ("From", "To", "Cc", "Message-ID")}
     user = {name: value for name, value in said.items() if value}
     parts = tuple(message.parts())
-    return Parts(parts, message.head("Subject"), created_at=message.date, notes=tuple(_told(message.unread)), user=user)
+    notes = (*[_CUT] * message.is_cut, *_told(message.unread))
+    return Parts(parts, message.head("Subject"), created_at=message.date, notes=notes, user=user)
 
 
 def _mailbox(job: Job) -> Parts:
@@ -87,6 +89,7 @@ def _mailbox(job: Job) -> Parts:
             named = f"number-{number}"
         parts += below(message.parts(), message=distinct(named, taken))
         unread += message.unread
+        notes += [f"message {number}: {_CUT}"] * message.is_cut
     return Parts(tuple(parts), notes=(*notes, *_told(unread)))
 
 
@@ -129,11 +132,12 @@ class _Body(NamedTuple):
 
 
 class _Message:
-    """One message being read; `unread` are its attachments that were not."""
+    """One message being read; `unread` are its attachments that were not, `is_cut` says that it has too many parts."""
 
     def __init__(self, message: Message, job: Job) -> None:
         self._message, self._job = message, job
         self.unread: list[_Unread] = []
+        self.is_cut = False
 
     @property
     def date(self) -> str | None:
@@ -154,7 +158,7 @@ class _Message:
         head = "\n".join(f"{name}: {said}" for name in _HEAD if (said := self.head(name)))
         subject = self.head("Subject")
         blocks = [PartBlock("heading", subject, 1)] if subject else []
-        bodies = list(_bodies(self._message))
+        bodies, self.is_cut = _bodies(self._message)
         files = [body for body in bodies if body.kind == "file"]
         if files:
             head += "\nAttached: " + ", ".join(file.name for file in files)
@@ -205,8 +209,10 @@ def decoded_head(message: Message, name: str) -> str:
     return " ".join("".join(decode(piece, charset).text for piece, charset in encoded).split())
 
 
-def _bodies(message: Message) -> Iterator[_Body]:
-    """The texts and files of a message in order, those of messages in it too, within limits."""
+def _bodies(message: Message) -> tuple[list[_Body], bool]:
+    """The texts and files of a message in order, those of messages in it too; whether there are more."""
+    bodies: list[_Body] = []
+    is_cut = False
     stack = [(message, 0)]
     count = 0
     while stack and count < _MOST_PARTS:
@@ -216,6 +222,7 @@ def _bodies(message: Message) -> Iterator[_Body]:
         if isinstance(payload, list):
             if depth < _MOST_DEPTH * 2:
                 stack += [(each, depth + 1) for each in reversed(payload) if isinstance(each, Message)]
+            is_cut = is_cut or depth >= _MOST_DEPTH * 2
             continue
         kind = part.get_content_type()
         name = _file_name(part)
@@ -224,9 +231,10 @@ def _bodies(message: Message) -> Iterator[_Body]:
         charset = part.get_param("charset")
         is_text = kind in ("text/plain", "text/html") and part.get_content_disposition() != "attachment"
         if is_text:
-            yield _Body(kind.partition("/")[2], data, charset if isinstance(charset, str) else None, "")
+            bodies.append(_Body(kind.partition("/")[2], data, charset if isinstance(charset, str) else None, ""))
         elif name:
-            yield _Body("file", data, None, name)
+            bodies.append(_Body("file", data, None, name))
+    return bodies, is_cut or bool(stack)
 
 
 def _file_name(part: Message) -> str:
