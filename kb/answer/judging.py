@@ -286,17 +286,16 @@ def judge(question: str, terms: Sequence[TermWeight], excerpts: tuple[Excerpt, .
 
 def question_features(question: str, terms: Sequence[TermWeight], excerpt: Excerpt, best: Standing) -> dict[str, float]:
     """The features of a question with its best passage."""
-    passage, read = excerpt.passage, excerpt.logit or 0.0
-    missing = _missing(terms, passage)
+    passage = excerpt.passage
     return {
         "bias": 1.0,
         "lead": best.lead,
         "token_lead": best.token_lead,
         "words": best.words,
-        "missing": missing,
+        "missing": _missing(terms, passage),
         "strangers": float(has_strangers(question, passage)),
-        "read": read,
-        "read_missing": read * missing,
+        "other": float(not best.is_own),
+        "read": excerpt.logit or 0.0,
     }
 
 
