@@ -168,7 +168,7 @@ class _Message:
             yield Part(part_name(para=number), (block,), over)
         taken: dict[str, int] = {}
         for file in files:
-            yield from self._attached(file._replace(name=distinct(file.name, taken)), over)
+            yield from self._attached(file, distinct(file.name, taken), over)
 
     def _text(self, bodies: list[_Body]) -> Iterator[PartBlock]:
         kind = "plain" if any(body.kind == "plain" and body.data.strip() for body in bodies) else "html"
@@ -183,13 +183,13 @@ class _Message:
                 if paragraph := written.strip("\n").rstrip():
                     yield PartBlock("quote" if paragraph.startswith(">") else "paragraph", paragraph)
 
-    def _attached(self, file: _Body, over: tuple[str, ...]) -> Iterator[Part]:
+    def _attached(self, file: _Body, named: str, over: tuple[str, ...]) -> Iterator[Part]:
         found, why = read_inside(file.name, file.data, self._job)
         if found is None:
             self.unread.append(_Unread(file.name, why))
             return
-        for part in below(found, part=file.name):
-            yield part._replace(path=(*over, file.name, *(part.path or ())))
+        for part in below(found, part=named):
+            yield part._replace(path=(*over, named, *(part.path or ())))
 
 
 def decoded_head(message: Message, name: str) -> str:
