@@ -3,9 +3,9 @@
 The first table is over the questions of `held-out`, each with the passage that answers it: whether the marked pieces
 (at most two) hold the whole answer, whether the shown text does, and how many characters are shown. The second is over
 questions that are searched and answered: sure answers, those of them that are right, refused of the unanswerable. The
-third is over `kinds`, which nothing was fitted on: the states, and how many answers show the `whole`: every item, step
-or value that is asked for. `differs` asks what two places say differently, `same` about one of two things, of which the
-`other` may be shown too. `told`: kb itself says that places differ.
+third is over `kinds`: the states, and how many answers show the `whole`: every item, step or value that is asked for.
+`differs` asks what two places say differently, `same` about one of two things, of which the `other` may be shown too.
+`told`: kb itself says that places differ.
 """
 
 from __future__ import annotations
