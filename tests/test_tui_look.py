@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from conftest import Vault
+from conftest import Vault, indexed_vault
 from rich.color import Color
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -86,7 +87,7 @@ def pale(app: SearchApp) -> Iterator[tuple[str, float]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_dark", [True, False], ids=["dark", "light"])
-def test_every_text_has_enough_contrast(is_dark: bool, vault: Vault) -> None:
+def test_every_text_has_enough_contrast(is_dark: bool, tmp_path: Path) -> None:
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await pilot.pause()
         assert list(pale(app)) == []
@@ -107,7 +108,7 @@ def test_every_text_has_enough_contrast(is_dark: bool, vault: Vault) -> None:
         await until(pilot, lambda: "Perhaps" in shown(app))
         assert list(pale(app)) == []
 
-    played(vault, play, "rag.score_gate=0", is_dark=is_dark)
+    played(indexed_vault(tmp_path), play, "rag.score_gate=0", is_dark=is_dark)
 
 
 @pytest.mark.slow
