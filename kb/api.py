@@ -143,11 +143,11 @@ class KnowledgeBase:
         Raises: UsageError for no question; ModelError where the model fails. Before the first ingest it refuses.
         """
         from kb.operations.ask.ask import ask
-        from kb.operations.ask.findings import AskRequest
+        from kb.operations.ask.findings import request_for
 
         base = self._open
         query = self._query(question, mode, k, filters)
-        request = AskRequest(*query[:4], provider=provider, session_id=conversation, keep=keep)
+        request = request_for(query)._replace(provider=provider, session_id=conversation, keep=keep)
         if deep:
             request = request._replace(depth=base.config.rag.deep_steps)
         return ask(base, request, _handle(on_event))

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vaults import EMBEDDING
 
-from kb.domain.merkle import merkle_root
+from kb.domain.ids import merkle_root
 
 __all__ = ["fake_models"]  # fixture
 

@@ -19,8 +19,8 @@ from kb.domain.search import Passage, TermWeight
 _SHARED_TERMS = 0.4
 _NEARLY_AS_LIKELY, _LEAST_LOGIT = 3.0, -0.75
 
+# What a link points to: its digits say nothing.
 _TARGET = re.compile(r"\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)?\)|https?://\S+")
-"""What a link points to, which may have digits that say nothing."""
 
 _DATES = frozenset({"calendar-year", "month-of-year", "day-of-month", "season"})
 

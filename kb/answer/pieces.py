@@ -259,10 +259,14 @@ def _is_listed(text: str, lines: Sequence[Line], sentence: Sentence) -> bool:
 
 def _list_around(text: str, lines: Sequence[Line], *sentences: Sentence) -> Range | None:
     """The list whose items hold all these sentences; None where there is none, or it is long."""
-    heads = [_item_head(lines, _line_at(lines, each.start)) for each in sentences if not is_code(text, each.start)]
-    lists = {None if head is None else _list(text, lines, head) for head in heads}
-    whole = lists.pop() if len(heads) == len(sentences) and len(lists) == 1 else None
-    return whole if whole is not None and whole[1] - whole[0] <= _LIST_CHARS else None
+    lists = set()
+    for each in sentences:
+        head = None if is_code(text, each.start) else _item_head(lines, _line_at(lines, each.start))
+        if head is None:
+            return None
+        lists.add(_list(text, lines, head))
+    (start, end), *others = lists
+    return None if others or end - start > _LIST_CHARS else (start, end)
 
 
 def _announces(text: str, lines: Sequence[Line], last: int, sentence: Sentence) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NewType, TypeAlias
 
 AssetId = NewType("AssetId", str)
@@ -19,6 +19,9 @@ ChunkId = NewType("ChunkId", str)
 EmbeddingId = NewType("EmbeddingId", str)
 
 ID_CHARS = 32
+
+# Before a leaf and before a node of a Merkle tree, so that no item can be taken for a node.
+_LEAF, _NODE = b"\0", b"\1"
 
 _MOST_EXACT = 2**53 - 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -115,3 +118,29 @@ def _nfc(value: Json) -> Json:
     if isinstance(value, Sequence):
         return [_nfc(item) for item in value]
     return value
+
+
+def merkle_root(items: Iterable[bytes]) -> str:
+    """The Merkle root of a sequence (RFC 6962 §2.1) by BLAKE3, 64 hex digits: it changes with any item, or their order.
+
+    Memory grows with the logarithm of the number of items.
+    """
+    import blake3
+
+    def digest(data: bytes) -> bytes:
+        found: bytes = blake3.blake3(data).digest()
+        return found
+
+    whole: list[tuple[int, bytes]] = []  # of subtrees, with their heights: higher ones first
+    for item in items:
+        height, node = 0, digest(_LEAF + item)
+        while whole and whole[-1][0] == height:
+            node = digest(_NODE + whole.pop()[1] + node)
+            height += 1
+        whole.append((height, node))
+    if not whole:
+        return digest(b"").hex()
+    _, root = whole.pop()
+    while whole:
+        root = digest(_NODE + whole.pop()[1] + root)
+    return root.hex()

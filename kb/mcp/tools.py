@@ -25,7 +25,7 @@ from kb.mcp.text import (
     with_plain_names,
 )
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskRequest
+from kb.operations.ask.findings import request_for
 from kb.operations.fetch.fetch import fetch
 from kb.operations.ingest.external import ExternalContent, add_external
 from kb.operations.ingest.ingest import ingest
@@ -98,9 +98,8 @@ def _fetch(session: Base, given: Any, _: RunHandle, __: str) -> Result:
 def _ask(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
     conversation = _KEPT_APART + given["session"] if "session" in given else None
     query = session.defaults.query(given["question"], None, None, named_filters(given))
-    request = AskRequest(
-        *query[:4], session_id=conversation, keep=conversation is not None, depth=given.get("depth", 1)
-    )
+    kept = conversation is not None
+    request = request_for(query)._replace(session_id=conversation, keep=kept, depth=given.get("depth", 1))
     answer = ask(session, request, handle)
     if answer.conversation_id is not None:
         answer = answer._replace(conversation_id=answer.conversation_id.removeprefix(_KEPT_APART))

@@ -11,7 +11,7 @@ from kb.domain.filters import SearchFilters
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import MODES, SearchMode, SearchQuery
 from kb.errors import KbError
-from kb.operations.ask.findings import AskRequest
+from kb.operations.ask.findings import AskRequest, request_for
 from kb.operations.opening.base import Base
 
 Act = Callable[[], None]
@@ -68,7 +68,7 @@ class QuestionSettings:
     def request(self, words: str, *, in_steps: bool) -> AskRequest:
         """A question to answer; the answer is stored if `may_write`."""
         depth = self._session.config.rag.deep_steps if in_steps else 1
-        return AskRequest(*self.query(words)[:4], session_id=self.conversation, keep=self.may_write, depth=depth)
+        return request_for(self.query(words))._replace(session_id=self.conversation, keep=self.may_write, depth=depth)
 
     def change_mode(self) -> None:
         """The next mode: by words and meaning, by words, by meaning."""

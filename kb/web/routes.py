@@ -31,7 +31,7 @@ from kb.operations.answers.open_citation import open_in_window
 from kb.operations.answers.records import find_answer, list_answers
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskRequest
+from kb.operations.ask.findings import AskRequest, request_for
 from kb.operations.evaluate.golden_sets import append_question, judged_question, suite_file
 from kb.operations.evaluate.runs import compare_runs, impact_now, list_runs
 from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, outline
@@ -239,7 +239,7 @@ def _ask_request(session: Base, body: object, *, keep: bool) -> AskRequest:
     query = search_query(read_bulk_query(line), session.defaults)
     if not query.text.strip():
         raise UsageError("no question", "query holds the words")
-    return AskRequest(*query[:4], keep=keep, depth=session.config.rag.deep_steps if deep else 1)
+    return request_for(query)._replace(keep=keep, depth=session.config.rag.deep_steps if deep else 1)
 
 
 class _Answering:

@@ -29,7 +29,7 @@ from kb.domain.search import SearchMode
 from kb.errors import UsageError
 from kb.operations.answers.last_shown import shown_answer
 from kb.operations.ask.ask import ask
-from kb.operations.ask.findings import AskRequest
+from kb.operations.ask.findings import request_for
 
 
 @click.command(
@@ -104,7 +104,7 @@ def ask_command(
     if session_id is not None and not session_id.strip():
         raise UsageError("the name of a session is empty", "example: --session 점검")
     query = call.session.defaults.query(text, mode, k, filters)
-    request = AskRequest(*query[:4], provider, temperature, seed, session_id)
+    request = request_for(query)._replace(provider=provider, temperature=temperature, seed=seed, session_id=session_id)
     if deep:
         request = request._replace(depth=config.rag.deep_steps)
     if as_json:

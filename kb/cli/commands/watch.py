@@ -1,4 +1,4 @@
-"""`kb watch`: keeps the index as the files are, and runs the commands of other terminals without starting anew."""
+"""`kb watch`: keeps the index up to date, and runs commands of other terminals in a process that is already loaded."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from typing import Any
 import kb
 from kb.config import Config
 from kb.config.writing import items
-from kb.domain.merkle import merkle_root
+from kb.domain.ids import merkle_root
 from kb.domain.results.upkeep import ExportReport, ImportReport, Proof
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import FileError, FileUnreadable, StoreCorrupt, StoreReadOnly, UsageError

@@ -25,7 +25,7 @@ from kb.domain.answers import (
 from kb.domain.citations import CodeCitation, cited_as
 from kb.domain.filters import SearchFilters
 from kb.domain.generation import Message, ModelRef, TokenUsage
-from kb.domain.search import Passage, SearchMode, SearchResult, Sentence
+from kb.domain.search import Passage, SearchMode, SearchQuery, SearchResult, Sentence
 from kb.language.detect import query_language
 from kb.operations.opening.clock import now_utc
 from kb.records import NamedTuple
@@ -54,6 +54,11 @@ class AskRequest(NamedTuple):
     keep: bool = True
     context_tokens: int | None = None
     depth: int = 1
+
+
+def request_for(query: SearchQuery) -> AskRequest:
+    """The question of a search, to be answered as configured; its order does not count."""
+    return AskRequest(query.text, query.mode, query.k, query.filters)
 
 
 class Written(NamedTuple):
