@@ -6,6 +6,7 @@ Parameters are validated as lines of `kb search --bulk`.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from queue import SimpleQueue
 from threading import Thread
@@ -15,7 +16,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 from kb import __version__
-from kb.domain.answers import Answer
+from kb.domain.answers import Answer, Turn
 from kb.domain.citations import Citation, parse_citation
 from kb.domain.filters import OPTIONS, SearchFilters
 from kb.domain.results.answers import AnswerCheck
@@ -28,7 +29,7 @@ from kb.errors import KbError, StoreReadOnly, UsageError
 from kb.eval.report import verdict_reason
 from kb.extract.html import answer_html
 from kb.operations.answers.open_citation import open_in_window
-from kb.operations.answers.records import find_answer, list_answers
+from kb.operations.answers.records import conversation_from, find_answer, list_answers, show_conversation
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest, request_for
@@ -141,6 +142,9 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
         "/api/outline": lambda request: outline(session, _required(request)),
         "/api/answers": lambda request: list_answers(session, _ANSWERS_LISTED),
         "/api/answer": lambda request: _shown(find_answer(session, request.query_params.get("id"))),
+        "/api/conversation": lambda request: [
+            _shown(each) for each in show_conversation(session, _required(request, "name"))
+        ],
         "/api/verify": checks,
         "/api/impact": lambda request: impact_now(session, suite_file(session.config, None)),
         "/api/runs": lambda request: [run.with_kept_groups() for run in list_runs(session)],
@@ -162,8 +166,8 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
         return FileResponse(path, media_type=shown, headers=_APART)
 
     async def asking(request: Request) -> Response:
-        asked = _ask_request(session, await _body(request), keep=may_write)
-        return StreamingResponse(_Answering(session, asked).lines(), media_type="application/x-ndjson")
+        asked, after = _ask_request(session, await _body(request), keep=may_write)
+        return StreamingResponse(_Answering(session, asked, after).lines(), media_type="application/x-ndjson")
 
     async def judging(request: Request) -> Response:
         if not may_write:
@@ -230,25 +234,45 @@ def _judgements(body: object) -> tuple[str, list[tuple[Citation, int]]]:
     return query, [(parse_citation(str(at)), grade) for at, grade in places.items()]
 
 
-def _ask_request(session: Base, body: object, *, keep: bool) -> AskRequest:
-    """The question of a body: a line of `kb search --bulk` with an optional `deep` for steps. Raises: UsageError."""
-    line = {name: value for name, value in body.items() if name != "deep"} if isinstance(body, dict) else body
-    deep = body.get("deep", False) if isinstance(body, dict) else False
-    if not isinstance(deep, bool):
+def _ask_request(session: Base, body: object, *, keep: bool) -> tuple[AskRequest, str | None]:
+    """The question of a body, and the stored answer that it follows: a line of `kb search --bulk` with its own fields.
+
+    `deep`: in steps. `after`: the id of the answer before it. `turns`: those before it, where they are not stored.
+    Raises: UsageError.
+    """
+    line = {name: value for name, value in body.items() if name not in _ASKED} if isinstance(body, dict) else body
+    deep, after, turns = (body.get(name) if isinstance(body, dict) else None for name in _ASKED)
+    if deep not in (None, False, True):
         raise UsageError(f"deep: {deep!r} is neither true nor false", "true: the question is answered in steps")
+    if not (after is None or (isinstance(after, str) and keep)):
+        raise UsageError("after: no stored answer", "it holds an answer's id, and kb web --allow-write stores answers")
     query = search_query(read_bulk_query(line), session.defaults)
     if not query.text.strip():
         raise UsageError("no question", "query holds the words")
-    return request_for(query)._replace(keep=keep, depth=session.config.rag.deep_steps if deep else 1)
+    depth = session.config.rag.deep_steps if deep else 1
+    return request_for(query)._replace(keep=keep, depth=depth, history=_turns(turns)), after
+
+
+_ASKED = ("deep", "after", "turns")
+
+
+def _turns(told: object) -> tuple[Turn, ...]:
+    """The turns of a conversation that is not stored. Raises: UsageError."""
+    fields = ("question", "answer", "search_query")
+    turns = told if isinstance(told, list) else [] if told is None else [None]
+    said = [[each.get(name) for name in fields] if isinstance(each, dict) else [None] for each in turns]
+    if not all(isinstance(text, str) for texts in said for text in texts):
+        raise UsageError("turns: no turns", f"a list of objects with {', '.join(fields)}")
+    return tuple(Turn(index, *map(str, texts)) for index, texts in enumerate(said))
 
 
 class _Answering:
     """One running answer in a thread; it stops when the client goes away."""
 
-    def __init__(self, session: Base, asked: AskRequest) -> None:
+    def __init__(self, session: Base, asked: AskRequest, after: str | None) -> None:
         self._told: SimpleQueue[object] = SimpleQueue()
         self._handle = RunHandle(lambda event: self._told.put(to_wire(event)))
-        self._thread = Thread(target=self._answer, args=(session, asked), daemon=True)
+        self._thread = Thread(target=self._answer, args=(session, asked, after), daemon=True)
 
     def lines(self) -> Iterator[str]:
         """Lines of `answer_event.v1` while it runs, then `answer_view.v1`, or `error.v1` if it fails."""
@@ -259,8 +283,10 @@ class _Answering:
         finally:
             self._handle.cancel()
 
-    def _answer(self, session: Base, asked: AskRequest) -> None:
+    def _answer(self, session: Base, asked: AskRequest, after: str | None) -> None:
         try:
+            if after is not None:
+                asked = asked._replace(session_id=conversation_from(session, after, int(time.time())))
             self._told.put(to_wire(_shown(ask(session, asked, self._handle))))
         except KbError as error:
             self._told.put(to_wire(error))

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
+from itertools import chain, count
 from typing import Any, TypeVar, get_args
 
 from kb.answer.spans import with_spans
@@ -52,27 +53,56 @@ def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object]
         if answer.conversation_id is not None:
             answer = answer._replace(turn_index=len(queries.select_turns(db, session_id=answer.conversation_id)))
         queries.insert_answer(db, **_row(answer, settings))
-        if answer.conversation_id is None or answer.turn_index is None:
-            return answer
-        queries.insert_session(
-            db,
-            session_id=answer.conversation_id,
-            now=now_s,
-            title=answer.question[:_TITLE_CHARS],
-            config_snapshot_json=_json(settings),
-        )
-        queries.insert_turn(
-            db,
-            turn_id=id_from({"kind": "turn", "session_id": answer.conversation_id, "turn_index": answer.turn_index}),
-            session_id=answer.conversation_id,
-            turn_index=answer.turn_index,
-            question=answer.question,
-            answer=answer.text,
-            citations_json=_json(answer.citations),
-            now=now_s,
-            search_query=answer.search_query,
-        )
+        _insert_turn(db, answer, _json(settings), now_s)
     return answer
+
+
+def _insert_turn(db: Connection, answer: Answer, settings_json: str, now_s: int) -> None:
+    """Stores the turn of an answer in a conversation, which it may begin."""
+    if answer.conversation_id is None or answer.turn_index is None:
+        return
+    queries.insert_session(
+        db,
+        session_id=answer.conversation_id,
+        now=now_s,
+        title=answer.question[:_TITLE_CHARS],
+        config_snapshot_json=settings_json,
+    )
+    queries.insert_turn(
+        db,
+        turn_id=id_from({"kind": "turn", "session_id": answer.conversation_id, "turn_index": answer.turn_index}),
+        session_id=answer.conversation_id,
+        turn_index=answer.turn_index,
+        question=answer.question,
+        answer=answer.text,
+        citations_json=_json(answer.citations),
+        now=now_s,
+        search_query=answer.search_query,
+    )
+
+
+def conversation_from(session: Base, answer_id: str, now_s: int) -> str:
+    """The name of the conversation of a stored answer; one that has none begins one, named by its question.
+
+    Raises: NotFound, StoreError.
+    """
+    answer = find_answer(session, answer_id)
+    if answer.conversation_id is not None:
+        return answer.conversation_id
+    title, sqlite = answer.question[:_TITLE_CHARS], session.config.sqlite
+    with closing(open_writer(sqlite)) as db, sqlite_errors(sqlite), transaction(db):
+        named = chain((title,), (f"{title} ({number})" for number in count(2)))
+        name = next(each for each in named if not queries.select_turns(db, session_id=each))
+        queries.update_answer_conversation(db, trace_id=answer.retrieval.trace_id, session_id=name)
+        settings_json = _named_row(db, answer.retrieval.trace_id).settings_json
+        _insert_turn(db, answer._replace(conversation_id=name, turn_index=0), settings_json, now_s)
+    return name
+
+
+def show_conversation(session: Base, name: str) -> list[Answer]:
+    """The stored answers of a conversation, the first one first."""
+    summaries = [each for each in list_answers(session, None) if each.conversation_id == name]
+    return [find_answer(session, each.trace_id) for each in reversed(summaries)]
 
 
 def stored_answer(row: queries.AnswerRow) -> Answer:

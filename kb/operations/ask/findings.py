@@ -40,7 +40,8 @@ class AskRequest(NamedTuple):
     """A question with its settings.
 
     `provider`, `temperature` and `seed` None: as configured; `context_tokens` None: as the session decides. `depth`:
-    the most searches it may take; 1 is one question, one search.
+    the most searches it may take; 1 is one question, one search. `history`: the turns before it, where its conversation
+    is not stored.
     """
 
     question: str
@@ -54,6 +55,7 @@ class AskRequest(NamedTuple):
     keep: bool = True
     context_tokens: int | None = None
     depth: int = 1
+    history: tuple[Turn, ...] = ()
 
 
 def request_for(query: SearchQuery) -> AskRequest:

@@ -47,7 +47,7 @@ def retrieve(base: Base, request: AskRequest, started: float, searched: SearchRe
     `started` is on the monotonic clock; `searched` is the question's search result, if known.
     """
     with base.snapshot():
-        history = conversation(base.db, request.session_id) if request.session_id else ()
+        history = conversation(base.db, request.session_id) if request.session_id else request.history
         text = resolve(request.question, history)
         alone = " ".join(stored_text(request.question).split())
         found = _found(base, request, history, text, started, searched)

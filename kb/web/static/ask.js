@@ -4,14 +4,17 @@ import { Failure, get, post } from "./api.js";
 import { h } from "./dom.js";
 import { hitList, leadsTo, pathOf, placeWord } from "./hits.js";
 import { find, inOneLine, lettersOf, wrap } from "./places.js";
-import { address, FILTER_NAMES } from "./state.js";
-import { languageOf, seconds, t } from "./strings.js";
+import { address, FILTER_NAMES, words } from "./state.js";
+import { day, languageOf, seconds, t } from "./strings.js";
 
+const MOST_TURNS = 6; // of those before a question, that are told with it
+const NARROWING = ["mode", ...FILTER_NAMES];
 const PLACES_SHOWN = 3; // of a step; the answer has its own below it
 const STANDS = ["stands", "moved"]; // what a quotation is that is still in the files
 
 let listening = null; // what can stop the answer in the making
-let shown = null; // the answer that is there
+let turns = []; // the conversation that is there, each `{ answer, html }`; most have one turn
+let narrowed = ""; // the filters it was asked with
 
 /** Stops the answer in the making; true where there was one. */
 export function stop() {
@@ -21,18 +24,48 @@ export function stop() {
   return wasListening;
 }
 
-/** Asks what the state asks, in steps where it says so, into `holder`, as it comes; resolves to the answer, or null where it was stopped. */
+/** Asks what the state asks, after the turns it names, into `holder`, as it comes; resolves to the answer, or null where it was stopped. */
 export async function ask(state, holder) {
   stop();
   const control = new AbortController();
   listening = control;
+  try {
+    const before = state.after ? await keptTurns(state.after) : known(state);
+    if (!before || control.signal.aborted) return null;
+    turns = before;
+    narrowed = words(state, NARROWING).toString();
+    holder.replaceChildren();
+    for (const each of turns) add(each, state, holder);
+    for (const question of [...state.turn.slice(turns.length), state.q]) {
+      const made = await make({ ...state, q: question, deep: question === state.q ? state.deep : "" }, holder, control);
+      if (!made) return null;
+      turns = [...turns, made];
+    }
+    return turns.at(-1).answer;
+  } finally {
+    if (listening === control) listening = null;
+  }
+}
+
+/** The first turns of the state, as far as they are those that are there. */
+function known(state) {
+  if (words(state, NARROWING).toString() !== narrowed) return [];
+  const differs = state.turn.findIndex((question, at) => turns[at]?.answer.question !== question);
+  return turns.slice(0, differs < 0 ? state.turn.length : differs);
+}
+
+/** Asks one question below the turns before it; resolves to an `answer_view.v1`, or null where it was stopped. */
+async function make(state, holder, control) {
   const text = h("p", { class: "answer-text making" });
   const progress = h("span", { role: "status" }, t("looking"));
   const steps = h("ol", { class: "steps", "aria-label": t("stepsLabel") });
   const stopping = h("button", { type: "button", onclick: stop }, t("stop"));
   const line = h("p", { class: "progress" }, progress, stopping);
-  holder.replaceChildren(h("section", { class: "answer", "aria-label": t("answer") }, line, state.deep ? steps : null, text));
-  let answer = null;
+  const asked = turns.length ? h("h2", { class: "asked", lang: languageOf(state.q) }, state.q) : null;
+  const section = h("section", { class: "answer", "aria-label": t("answer") }, asked, line, state.deep ? steps : null, text);
+  holder.append(section);
+  if (asked) section.scrollIntoView({ block: "start" });
+  let made = null;
   try {
     for await (const told of lines(await post("/api/ask", body(state), control.signal))) {
       if (told.schema_version === "error.v1") throw new Failure(told.message, told.hint, told.code);
@@ -47,7 +80,7 @@ export async function ask(state, holder) {
         progress.textContent = t("writing");
         text.append(told.text);
       } else {
-        answer = told;
+        made = told;
       }
     }
   } catch (error) {
@@ -56,38 +89,56 @@ export async function ask(state, holder) {
     stopping.remove();
     text.classList.remove("making");
     return null;
-  } finally {
-    if (listening === control) listening = null;
   }
-  if (answer && !control.signal.aborted) show(answer, state, holder);
-  return answer?.answer ?? null;
+  if (!made || control.signal.aborted) return null;
+  section.remove();
+  add(made, state, holder);
+  return made;
 }
 
-/** Shows a kept answer. */
+/** Shows a kept answer, in its conversation where it is of one. */
 export async function showKept(state, holder) {
-  const found = await get("answer", "/api/answer", new URLSearchParams({ id: state.answer }));
-  if (found) show(found, state, holder);
-  return found?.answer ?? null;
+  const found = await keptTurns(state.answer);
+  if (!found) return null;
+  holder.replaceChildren();
+  for (const each of found) add(each, state, holder);
+  turns = found;
+  return found.at(-1)?.answer ?? null;
 }
 
-/** What the answer that is shown quotes from a place. */
-export const quotedAt = (uri) => (shown ? shown.citations.filter((each) => each.citation.uri === uri && each.quote).map((each) => each.quote) : []);
+/** A kept answer with all of its conversation; null where something newer is shown. */
+async function keptTurns(id) {
+  const found = await get("answer", "/api/answer", new URLSearchParams({ id }));
+  const name = found?.answer.conversation_id;
+  return name ? get("answer", "/api/conversation", new URLSearchParams({ name })) : found && [found];
+}
 
-/** Forgets the answer that was shown: the hits are there in its place. */
+/** What the answers that are shown quote from a place. */
+export const quotedAt = (uri) => turns.flatMap(({ answer }) => answer.citations).filter((each) => each.citation.uri === uri && each.quote).map((each) => each.quote);
+
+/** Forgets the answers that were shown: the hits are there in their place. */
 export function leave() {
-  shown = null;
+  turns = [];
 }
 
-/** The answer as Markdown, its places as footnotes. */
+/** The answers that are shown, in the order of their questions. */
+export const shown = () => turns.map(({ answer }) => answer);
+
+/** The answers as Markdown, their places as footnotes. */
 export function asMarkdown() {
-  if (!shown) return "";
-  const notes = shown.citations.filter((each) => each.marker).map((each) => `[^${each.marker.slice(1, -1)}]: ${each.label} (${each.citation.uri})`);
-  return [shown.answer.replace(/\[(\d+)\]/gu, "[^$1]"), ...(notes.length ? ["", ...notes] : [])].join("\n");
+  const several = turns.length > 1;
+  return turns.map(({ answer }, at) => {
+    const name = (number) => (several ? `${at + 1}-${number}` : number);
+    const notes = answer.citations.filter((each) => each.marker).map((each) => `[^${name(each.marker.slice(1, -1))}]: ${each.label} (${each.citation.uri})`);
+    const text = answer.answer.replace(/\[(\d+)\]/gu, (_, number) => `[^${name(number)}]`);
+    return [...(several ? [`## ${answer.question}`, ""] : []), text, ...(notes.length ? ["", ...notes] : [])].join("\n");
+  }).join("\n\n");
 }
 
 function body(state) {
-  const asked = { query: state.q, ...(state.deep ? { deep: true } : {}) };
-  for (const name of ["mode", ...FILTER_NAMES]) if (state[name].length) asked[name] = state[name];
+  const asked = { query: state.q, ...(state.deep ? { deep: true } : {}), ...(state.after ? { after: state.after } : {}) };
+  if (turns.length && !state.after) asked.turns = turns.slice(-MOST_TURNS).map(({ answer }) => ({ question: answer.question, answer: answer.answer, search_query: answer.search_query }));
+  for (const name of NARROWING) if (state[name].length) asked[name] = state[name];
   return asked;
 }
 
@@ -103,17 +154,18 @@ async function* lines(answer) {
   }
 }
 
-function show({ answer, html }, state, holder) {
-  shown = answer;
+/** Adds an answer below those before it. */
+function add({ answer, html }, state, holder) {
+  const isFirst = !holder.childElementCount;
   const isQuoted = answer.model.provider === "extractive" && html !== null;
   const text = rendered(answer, html, state);
   const isRefused = answer.state === "refused";
   const cards = isQuoted && quotations(text, answer, state) ? null : cardsOf(answer, isRefused, state);
-  holder.replaceChildren(
+  holder.append(
     h(
       "section",
-      { class: `answer is-${answer.state}`, "aria-label": t("answer") },
-      h("h1", { class: "unseen" }, answer.question),
+      { class: `answer is-${answer.state}`, "aria-label": t("answer"), "data-answer": answer.retrieval.trace_id },
+      h(isFirst ? "h1" : "h2", { class: "asked", lang: languageOf(answer.question) }, answer.question),
       h("h2", { class: `verdict ${answer.state}` }, t(answer.state)),
       answer.state === "answered" ? null : h("p", { class: "caution" }, t(`${answer.state}Help`)),
       isRefused ? null : text,
@@ -247,11 +299,13 @@ const madeBy = (answer, isQuoted) => (isQuoted || answer.model.provider === "ext
 function why(answer, state) {
   const { evidence } = answer;
   const rows = evidence ? [["evidence", evidence.value], ["right", evidence.right], ["wordShare", evidence.lexical]].filter(([, value]) => value !== null && value !== undefined) : [];
-  if (!answer.why && !rows.length && !answer.hops) return null;
+  const isResolved = answer.search_query !== answer.question && answer.turn_index !== 0;
+  if (!answer.why && !rows.length && !answer.hops && !isResolved) return null;
   return h(
     "details",
     { class: "why" },
     h("summary", {}, t("why")),
+    isResolved ? h("p", {}, t("readAs", answer.search_query)) : null,
     answer.why ? h("p", { lang: languageOf(answer.why) }, answer.why) : null,
     rows.length ? h("ul", { class: "evidence" }, rows.map(([name, value]) => h("li", {}, h("b", {}, `${Math.floor(100 * Math.max(0, Math.min(1, value)))} %`), ` ${t(name)}`))) : null,
     answer.hops ? [h("p", { class: "steps-taken" }, t("steps", answer.hops.length)), h("ol", { class: "steps" }, answer.hops.map((hop) => step(hop, state)))] : null,
@@ -264,29 +318,26 @@ function footnotes(answer) {
   return cited.length ? h("ol", { class: "footnotes", "aria-hidden": "true" }, cited.map((each) => h("li", { value: each.marker.slice(1, -1) }, each.label, h("br", {}), each.citation.uri))) : null;
 }
 
-/** The list of earlier answers; a click shows one. */
+/** The list of earlier answers, those of a conversation together; a click shows one. */
 export async function showEarlier(state, holder) {
   const found = await get("answers", "/api/answers");
   if (!found) return;
-  const list = h(
-    "ol",
-    { class: "hits earlier" },
-    found.map((each) =>
-      h(
-        "li",
-        { "data-answer": each.trace_id },
-        h(
-          "a",
-          { class: "hit", href: address({ ...state, page: "", q: each.query, ask: "", answer: each.trace_id, at: "" }), "data-answer": each.trace_id, "data-question": each.query },
-          h("span", { class: "head" }, h("span", { class: "heading", lang: languageOf(each.query) }, each.query), h("span", { class: "at" }, new Date(each.created_at).toLocaleDateString())),
-          h("span", { class: "snippet", lang: languageOf(each.answer) }, inOneLine(each.answer.replace(/\[\d+\]/gu, ""), [], 0).map(([text]) => text)),
-          h("span", { class: "where" }, h("span", { class: each.state ?? "refused" }, t(each.state ?? "refused"))),
-        ),
-      ),
-    ),
-  );
+  const groups = new Map();
+  for (const each of found) groups.set(each.conversation_id ?? each.trace_id, [each, ...(groups.get(each.conversation_id ?? each.trace_id) ?? [])]);
+  const item = (each, others = []) => h("li", { "data-answer": each.trace_id }, earlier(each, state), others.length ? h("ol", {}, others.map((other) => item(other))) : null);
+  const list = h("ol", { class: "hits earlier" }, [...groups.values()].map(([first, ...others]) => item(first, others)));
   const button = h("button", { type: "button", onclick: () => checkAll(list, button) }, t("checkAll"));
   holder.replaceChildren(h("div", { class: "list-head" }, h("h1", {}, t("earlier")), found.length ? button : null), found.length ? list : h("p", { class: "hint" }, t("noneKept")));
+}
+
+function earlier(each, state) {
+  return h(
+    "a",
+    { class: "hit", href: address({ ...state, page: "", q: each.query, ask: "", answer: each.trace_id, at: "" }), "data-answer": each.trace_id, "data-question": each.query },
+    h("span", { class: "head" }, h("span", { class: "heading", lang: languageOf(each.query) }, each.query), h("span", { class: "at" }, day(each.created_at))),
+    h("span", { class: "snippet", lang: languageOf(each.answer) }, inOneLine(each.answer.replace(/\[\d+\]/gu, ""), [], 0).map(([text]) => text)),
+    h("span", { class: "where" }, h("span", { class: each.state ?? "refused" }, t(each.state ?? "refused"))),
+  );
 }
 
 async function checkAll(list, button) {
@@ -297,10 +348,10 @@ async function checkAll(list, button) {
   for (const check of checks) {
     const item = list.querySelector(`li[data-answer="${CSS.escape(check.trace_id)}"]`);
     if (!item || !check.quotes.length) continue;
-    item.querySelector(".standing")?.remove();
+    item.querySelector(":scope > .standing")?.remove();
     const changed = check.quotes.filter((each) => !STANDS.includes(each.standing));
     gone += changed.length ? 1 : 0;
-    item.append(standing(changed.length === 0, changed.length ? t("quotesChanged", changed.length, changed.map((each) => each.citation.uri).join(", ")) : t("quotesStand")));
+    item.querySelector("a").after(standing(changed.length === 0, changed.length ? t("quotesChanged", changed.length, changed.map((each) => each.citation.uri).join(", ")) : t("quotesStand")));
   }
   button.disabled = false;
   button.textContent = gone ? t("someChanged", gone) : t("allStand");
@@ -309,11 +360,16 @@ async function checkAll(list, button) {
 const standing = (isGood, said) => h("p", { class: `standing ${isGood ? "good" : "bad"}` }, said);
 
 /** Says at each source whether what is quoted from it is still in its file. */
-export async function check(answerId, holder) {
-  const [found] = (await get("verify", "/api/verify", new URLSearchParams({ id: answerId }))) ?? [];
-  if (!found) return;
+export async function check(holder) {
   holder.querySelectorAll(".standing").forEach((each) => each.remove());
-  const sources = [...holder.querySelectorAll(".card, figcaption")];
+  for (const section of holder.querySelectorAll(".answer")) {
+    const [found] = (await get("verify", "/api/verify", new URLSearchParams({ id: section.dataset.answer }))) ?? [];
+    if (found) sayStandings(found, section);
+  }
+}
+
+function sayStandings(found, section) {
+  const sources = [...section.querySelectorAll(".card, figcaption")];
   const said = new Set();
   for (const quote of found.quotes) {
     const word = t(quote.standing);

@@ -15,9 +15,9 @@ const WAIT_MS = 4; // a paste is one question; keys that come while the last one
 const RESTS_MS = 120; // then the first hit is shown beside the list
 const COUNTS_MS = 300; // then the question is counted
 const MORE = 20;
-const ASKED = ["q", "mode", "k", "sort", ...stated.FILTER_NAMES, "ask", "deep", "answer", "page", "before_run", "after_run"]; // what fills the list
+const ASKED = ["q", "mode", "k", "sort", ...stated.FILTER_NAMES, "ask", "deep", "turn", "after", "answer", "page", "before_run", "after_run"]; // what fills the list
 const NOWHERE = { at: "", passage: "", heading: "", view: "" };
-const UNASKED = { ask: "", deep: "", answer: "", page: "", k: "", ...NOWHERE }; // of what is no answer
+const UNASKED = { ask: "", deep: "", turn: [], after: "", answer: "", page: "", k: "", ...NOWHERE }; // of what is no answer
 const TRAILING_JAMO = /[\u1100-\u11ff\u3131-\u318e]$/u; // of a syllable that is still being put together
 const isWide = matchMedia("(min-width: 60rem)");
 
@@ -106,15 +106,16 @@ async function fillList(words) {
   if (!isHits) {
     count.textContent = "";
     hits = [];
-    answers.leave();
+    if (!state.ask) answers.leave();
     if (!state.at && glance) glanceAt(null);
   }
   try {
     if (state.page === "answers") await answers.showEarlier(state, list);
     else if (state.page) await showVault(state, list, go);
-    else if (state.answer) showAnswer(await answers.showKept(state, list));
-    else if (state.ask && state.q.trim()) showAnswer(await answers.ask(state, list));
-    else if (isHits) await search();
+    else if (state.answer || (state.ask && state.q.trim())) {
+      const answer = await (state.answer ? answers.showKept : answers.ask)(state, list);
+      if (mine === filling) showAnswer(answer);
+    } else if (isHits) await search();
     else showStart();
     if (mine !== filling) return;
     markOpen();
@@ -251,30 +252,55 @@ function showStart() {
   );
 }
 
-/** What goes with an answer that is shown: its own address where it was kept, its source beside it, and what can be done with it. */
+/** What goes with an answer that is shown: its own address where it was kept, its source beside it, and what can be done with it; null: it was stopped. */
 function showAnswer(answer) {
-  if (!answer) return;
-  if (defaults?.may_write && !state.answer) {
-    state = { ...state, ask: "", deep: "", answer: answer.retrieval.trace_id };
+  const last = list.querySelector(".answer:last-of-type");
+  if (!last) return;
+  if (answer && defaults?.may_write && !state.answer) {
+    state = { ...state, ask: "", deep: "", after: "", answer: answer.retrieval.trace_id };
     stated.keep(state, { step: false });
     lastSearched = stated.words(state, ASKED).toString();
   }
-  const made = list.querySelector(".made");
-  const offered = [
-    state.answer && answer.claims.some((each) => each.quote) ? [t("check"), () => answers.check(state.answer, list)] : null,
-    answer.hops ? null : [t("inSteps"), () => askIt("1")],
-    answer.state === "refused" ? null : [t("copyAnswer"), () => copy(answers.asMarkdown(), t("answer"))],
+  last.append(h("p", { class: "ways" }, waysOf(answer).map(([word, onclick]) => h("button", { type: "button", onclick }, word))));
+  if (answers.shown().length) last.append(followUp(answer ? "" : state.q));
+  if (!answer) return;
+  const wanted = list.querySelector(`.answer[data-answer="${CSS.escape(state.answer)}"]`) ?? last;
+  if (wanted === list.firstElementChild) byId("results").scrollTop = 0;
+  else wanted.scrollIntoView({ block: "start" });
+  status.textContent = t(answer.state);
+  const source = wanted.querySelector("a.source, a.marker");
+  if (isWide.matches && source && !wanted.classList.contains("is-refused")) glanceAt(placeOf(source));
+}
+
+function waysOf(answer) {
+  const all = answers.shown();
+  return [
+    answer && state.answer && all.some((each) => each.claims.some((claim) => claim.quote)) ? [t("check"), () => answers.check(list)] : null,
+    !answer || answer.hops || all.length > 1 ? null : [t("inSteps"), () => askIt("1")],
+    all.some((each) => each.state !== "refused") ? [t("copyAnswer"), () => copy(answers.asMarkdown(), t("answer"))] : null,
     [t("toHits"), toHits],
   ].filter(Boolean);
-  made.after(h("p", { class: "ways" }, offered.map(([word, onclick]) => h("button", { type: "button", onclick }, word))));
-  byId("results").scrollTop = 0;
-  status.textContent = t(answer.state);
-  const source = list.querySelector("a.source, a.marker");
-  if (isWide.matches && source && answer.state !== "refused") glanceAt(placeOf(source));
+}
+
+/** The field below an answer, for a question that goes on from it. */
+function followUp(value) {
+  const further = h("input", { type: "text", id: "further", value, maxlength: field.maxLength, enterkeyhint: "send", spellcheck: "false", placeholder: t("followUp"), "aria-label": t("followUpLabel") });
+  const submit = (event) => {
+    event.preventDefault();
+    const words = withoutMarks(further.value).trim();
+    if (!words) return;
+    const all = answers.shown();
+    const before = defaults?.may_write ? { after: all.at(-1).retrieval.trace_id } : { turn: all.map((each) => each.question) };
+    lastSearched = null; // the same question again, where it was stopped
+    go({ ...state, ...UNASKED, ...before, q: words, ask: "1" });
+  };
+  return h("form", { class: "follow-up", onsubmit: submit }, further, h("button", { type: "submit" }, t("ask")));
 }
 
 const toHits = () => {
-  go({ ...state, ...UNASKED });
+  const first = answers.shown()[0]?.question ?? state.turn[0] ?? state.q; // what goes on from it finds little by itself
+  field.value = first;
+  go({ ...state, ...UNASKED, q: first });
   field.focus();
 };
 
@@ -334,6 +360,11 @@ async function openMarked() {
 /** Stops an answer; else goes back to the list, from an answer to its hits, then to an empty field. */
 function back() {
   if (answers.stop()) return;
+  const further = byId("further");
+  if (further && further === document.activeElement && further.value) {
+    further.value = "";
+    return;
+  }
   const isInReader = byId("reader").contains(document.activeElement);
   const link = links().find((each) => each.dataset.at === state.at) ?? marked();
   if (state.at && !isWide.matches) {
@@ -413,8 +444,9 @@ addEventListener("pagehide", () => {
 /** What is typed, without the question marks that ask, and without the part of a syllable that is being put together. */
 function question() {
   const value = isComposing ? field.value.replace(TRAILING_JAMO, "") : field.value;
-  return value.slice(0, field.maxLength).replace(/^\s*(\?\s*){0,2}/u, ""); // an address holds no more
+  return withoutMarks(value.slice(0, field.maxLength)); // an address holds no more
 }
+const withoutMarks = (words) => words.replace(/^\s*(\?\s*){0,2}/u, "");
 const inSteps = () => (/^\s*\?\s*\?/u.test(field.value) ? "1" : "");
 
 const typed = settled(() => {
@@ -524,7 +556,7 @@ keys.listen({
   },
   next: () => caughtUp().then(() => move(1)),
   previous: () => caughtUp().then(() => move(-1)),
-  ask: () => askIt(),
+  ask: () => (document.activeElement.id === "further" ? document.activeElement.form.requestSubmit() : askIt()),
   askInSteps: () => askIt("1"),
   open: async () => {
     if (/^\s*\?/u.test(field.value)) {

@@ -2,9 +2,9 @@
 
 import { FILTERS } from "./filter_table.js";
 
-const SEVERAL = FILTERS.filter((each) => each.many).map((each) => each.name);
+const SEVERAL = ["turn", ...FILTERS.filter((each) => each.many).map((each) => each.name)];
 const ONE_VALUED = FILTERS.filter((each) => !each.many).map((each) => each.name);
-const SINGLE = ["q", "mode", "k", "sort", ...ONE_VALUED, "at", "passage", "heading", "view", "ask", "deep", "answer", "page", "before_run", "after_run"];
+const SINGLE = ["q", "mode", "k", "sort", ...ONE_VALUED, "at", "passage", "heading", "view", "ask", "deep", "after", "answer", "page", "before_run", "after_run"];
 /** The names of what narrows the search. */
 export const FILTER_NAMES = FILTERS.map((each) => each.name);
 

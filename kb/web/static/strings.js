@@ -168,6 +168,9 @@ export const TABLE = {
   earlier: ["Earlier answers", "이전 답변"],
   noneKept: ["No answer was kept yet. Answers of this page are kept where kb web was started with --allow-write.", "아직 저장된 답변이 없습니다. kb web --allow-write로 시작하면 이 화면의 답변이 저장됩니다."],
   copyAnswer: ["Copy as Markdown", "Markdown으로 복사"],
+  followUp: ["Ask a follow-up question", "이어서 묻기"],
+  followUpLabel: ["A follow-up question to this answer", "이 답변에 이어서 묻기"],
+  readAs: [(words) => `Searched as: ${words}`, (words) => `이 말로 찾음: ${words}`],
   toHits: ["Show the hits", "검색 결과 보기"],
   // Reading.
   back: ["Results", "결과"],
@@ -334,6 +337,9 @@ export function languageOf(text) {
   const found = /[\uac00-\ud7a3]/u.test(text) ? "ko" : "en";
   return found === LANGUAGE ? null : found;
 }
+
+/** The day of a time, as the language writes it. */
+export const day = (time) => new Date(time).toLocaleDateString(LANGUAGE, { dateStyle: "medium" });
 
 /** Seconds as one reads them. */
 export const seconds = (ms) => `${(ms / 1000).toFixed(ms < 950 ? 2 : 1)}${LANGUAGE === "ko" ? "초" : " s"}`;
