@@ -191,6 +191,11 @@ class Call:
         """
         if self._config is None:
             self._config = load(self.config_path, self.settings)
+            if is_read_only() and self._config.snapshot_manifest.exists():
+                from kb.operations.admin.transfer import snapshot_fault
+
+                if fault := snapshot_fault(self._config):
+                    echo_folded(plain_line(f"{fault}; copy or export it again"), head="note: ", err=True)
         return self._config
 
     @property

@@ -477,6 +477,11 @@ class Config(Section):
         return self.data_dir / "audit.sqlite"
 
     @property
+    def snapshot_manifest(self) -> Path:
+        """What was exported, where the data directory is a snapshot."""
+        return self.data_dir / "kb.json"
+
+    @property
     def last_shown(self) -> Path:
         """The list that the last search or answer printed."""
         return self.data_dir / "last_shown.json"

@@ -6,7 +6,7 @@ import errno
 import functools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -175,6 +175,12 @@ def open_versioned(path: Path) -> tuple[apsw.Connection, int]:
             # A WAL database on a read-only medium has no shared-memory file to open; nobody writes it either.
             if os.access(path.parent, os.W_OK):
                 raise
+            log = path.with_name(f"{path.name}-wal")
+            if log.exists() and log.stat().st_size:
+                raise StoreReadOnly(
+                    f"{log} has changes that cannot be read where nothing can be written",
+                    "kb export --snapshot makes a copy that is read anywhere",
+                ) from None
             flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             db = apsw.Connection(f"{path.as_uri()}?immutable=1", flags=flags)
             version = _require_own(db, path)
@@ -283,6 +289,13 @@ def copy_database(db: Connection, path: Path) -> None:
             copying.step(-1)
     finally:
         target.close()
+
+
+def close_log(path: Path) -> None:
+    """Makes a database that nobody has open one without a log beside it, to be read where nothing can be written."""
+    with closing(apsw.Connection(str(path))) as db:
+        db.pragma("journal_mode", "delete")
+    path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
 
 def open_in_memory() -> Connection:

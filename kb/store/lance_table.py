@@ -72,7 +72,8 @@ class LanceTable:
         if make == "never" and not there:
             raise VectorsUnusable(f"{directory} is not there", _MEND)
         with _lance_errors(vector_dir):
-            make_private_folder(vector_dir)
+            if make != "never":
+                make_private_folder(vector_dir)
             database = lancedb.connect(str(vector_dir))
             if there and make != "replace":
                 self._table = database.open_table(self.name)

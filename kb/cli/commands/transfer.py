@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from kb.cli.call import Call, json_option, pass_call
+from kb.cli.call import Call, json_option, option, pass_call
 from kb.cli.output.printing import echo_folded, print_json, size_mb
 from kb.cli.output.progress import interruptible, show_stage
 from kb.domain.text import plain_line
-from kb.operations.admin.transfer import export_base, import_base
+from kb.operations.admin.transfer import export_base, export_snapshot, import_base
 
 
 @click.command(
@@ -18,18 +18,22 @@ from kb.operations.admin.transfer import export_base, import_base
     epilog="""\b
 Examples:
   kb export ~/kb-2026.tar.gz     # .gz: compressed
+  kb export --snapshot /mnt/share/kb-friday
+  kb --read-only --set storage.data_dir=/mnt/share/kb-friday search budget
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
+@option("--snapshot", is_flag=True, help="Write a folder that kb --read-only reads in its place.")
 @json_option("Print export_report.v1.")
 @pass_call
-def export_command(call: Call, file: Path, as_json: bool) -> None:
+def export_command(call: Call, file: Path, snapshot: bool, as_json: bool) -> None:
     """Write the knowledge base into FILE: index, vectors, answers, configuration, copies of your files.
 
-    Searching and indexing may go on meanwhile. FILE holds the text of your notes; only you can read it.
+    With --snapshot FILE is a folder of index, vectors and answers. Searching and indexing may go on meanwhile. What is
+    written holds the text of your notes; only you can read it.
     """
     with interruptible(show_stage()) as handle:
-        report = export_base(call.config, file.absolute(), handle)
+        report = (export_snapshot if snapshot else export_base)(call.config, file.absolute(), handle)
     if as_json:
         print_json(report)
         return

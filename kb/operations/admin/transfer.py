@@ -1,7 +1,9 @@
-"""Takes a knowledge base to another machine: one archive, and a proof that what arrives is what left.
+"""Takes a knowledge base to another machine: one archive, or a folder to read, and a proof that it is what left.
 
 The archive is a tar file: `kb.json`, then the database with its vectors, the configuration file, golden questions, and
 the folders of copies and artifacts. Lance tables are left out: they are made again from the database.
+
+The folder, a snapshot, holds `kb.json`, the database and its Lance table, and is read with --read-only where it lies.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import os
 import shutil
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,15 +22,16 @@ from typing import Any
 import kb
 from kb.config import Config
 from kb.config.writing import items
-from kb.domain.ids import merkle_root
+from kb.domain.ids import content_hash, merkle_root
 from kb.domain.results.upkeep import ExportReport, ImportReport, Proof
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.errors import FileError, FileUnreadable, StoreCorrupt, StoreReadOnly, UsageError
+from kb.errors import FileError, FileUnreadable, KbError, StoreCorrupt, StoreReadOnly, UsageError
+from kb.operations.embedding.vector_upkeep import copy_lance
 from kb.operations.opening.base import open_base
 from kb.operations.opening.writing import writing
-from kb.private import make_private_folder, require_writable
+from kb.private import make_private_folder, replace_file, require_writable
 from kb.store import queries
-from kb.store.connection import Connection, copy_database, latest_version, sqlite_errors, transaction
+from kb.store.connection import Connection, close_log, copy_database, latest_version, sqlite_errors, transaction
 from kb.store.mirror import has_mirror, load_vector_functions
 
 _MANIFEST, _DATABASE, _CONFIG, _GOLDEN = "kb.json", "kb.sqlite", "config.toml", "golden.yaml"
@@ -66,27 +69,15 @@ def export_base(config: Config, target: Path, handle: RunHandle) -> ExportReport
 
     Raises: UsageError where there is a file already, FileError, NotIndexed and its kin.
     """
-    if target.exists():
-        raise UsageError(f"{target} is there already", "name another file")
+    _require_absent(target)
     try:
         with TemporaryDirectory(dir=target.parent, prefix=".kb-export-") as folder:
             database, archive = Path(folder) / _DATABASE, Path(folder) / "archive"
-            handle.tell(StepProgress("copying the database", 0, 0, "documents"))
-            with open_base(config) as session, session.reading() as base, sqlite_errors(database):
-                copy_database(base.db, database)
-            with writing(database) as db:
+            with _copied(config, database, handle) as db:
                 proof = _proof(db)
-            manifest = {
-                "format": 1,
-                "kb": kb.__version__,
-                "schema": latest_version(),
-                "proof": proof._asdict(),
-                "asset_dir": str(config.asset_dir),
-                "settings": _settings(config),
-            }
             handle.tell(StepProgress("writing the archive", 0, 0, "documents"))
             with tarfile.open(archive, "w:gz" if target.name.endswith((".gz", ".tgz")) else "w") as tar:
-                text = json.dumps(manifest, ensure_ascii=False, indent=1).encode()
+                text = _manifest(config, proof)
                 head = tarfile.TarInfo(_MANIFEST)
                 head.size, head.mode = len(text), 0o600
                 tar.addfile(head, BytesIO(text))
@@ -102,7 +93,94 @@ def export_base(config: Config, target: Path, handle: RunHandle) -> ExportReport
             os.rename(archive, target)
             return ExportReport(target, target.stat().st_size, proof)
     except OSError as error:
-        raise FileError(f"{target} cannot be written: {error.strerror}", "name a file elsewhere") from error
+        raise _unwritable(target, error) from error
+
+
+def export_snapshot(config: Config, target: Path, handle: RunHandle) -> ExportReport:
+    """Writes the folder of a snapshot, whole or not at all; it needs no write access to be read.
+
+    Its Lance table is made from the vectors of its database, so both are of one moment.
+    Raises: UsageError where `target` is there already, FileError, NotIndexed and its kin.
+    """
+    _require_absent(target)
+    try:
+        with TemporaryDirectory(dir=target.parent, prefix=".kb-export-") as temporary:
+            folder = Path(temporary) / "snapshot"
+            make_private_folder(folder)
+            with _copied(config, folder / _DATABASE, handle) as db:
+                proof = _proof(db)
+                copy_lance(db, config.vector_dir, folder / "lancedb", handle)
+            close_log(folder / _DATABASE)
+            replace_file(folder / _MANIFEST, _manifest(config, proof))
+            size_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+            os.rename(folder, target)
+            return ExportReport(target, size_bytes, proof)
+    except OSError as error:
+        raise _unwritable(target, error) from error
+
+
+def snapshot_fault(config: Config, *, again: bool = False) -> str | None:
+    """How the snapshot in `storage.data_dir` differs from what was exported; None where it does not.
+
+    Its root is computed once, and after its file has changed; the cache keeps it. With `again` it is computed now.
+    """
+    try:
+        exported = json.loads(config.snapshot_manifest.read_bytes())["proof"]["root"]
+        root = prove(config).root if again else _known_root(config)
+    except (OSError, ValueError, KeyError) as error:
+        return f"{config.snapshot_manifest} cannot be read: {error}"
+    except KbError as error:
+        return error.message
+    if root == exported:
+        return None
+    return f"{config.data_dir} is not what was exported: its root is {root}, and {_MANIFEST} says {exported}"
+
+
+def _known_root(config: Config) -> str:
+    found = os.stat(config.sqlite)
+    mark = f"{config.sqlite} {found.st_size} {found.st_mtime_ns} {found.st_ino}"
+    kept = config.cache_dir / "snapshots" / content_hash(str(config.sqlite).encode())
+    with suppress(OSError, ValueError):
+        known, root = kept.read_text(encoding="utf-8").rsplit("\n", 1)
+        if known == mark:
+            return root
+    root = prove(config).root
+    with suppress(OSError):
+        make_private_folder(kept.parent)
+        replace_file(kept, f"{mark}\n{root}".encode())
+    return root
+
+
+@contextmanager
+def _copied(config: Config, database: Path, handle: RunHandle) -> Iterator[Connection]:
+    """A copy of the database as it is now, open for writing with sqlite-vec where there are vectors."""
+    handle.tell(StepProgress("copying the database", 0, 0, "documents"))
+    with open_base(config) as session, session.reading() as base, sqlite_errors(database):
+        copy_database(base.db, database)
+    with writing(database) as db:
+        yield db
+
+
+def _manifest(config: Config, proof: Proof) -> bytes:
+    """What `kb.json` says."""
+    manifest = {
+        "format": 1,
+        "kb": kb.__version__,
+        "schema": latest_version(),
+        "proof": proof._asdict(),
+        "asset_dir": str(config.asset_dir),
+        "settings": _settings(config),
+    }
+    return json.dumps(manifest, ensure_ascii=False, indent=1).encode()
+
+
+def _require_absent(target: Path) -> None:
+    if target.exists():
+        raise UsageError(f"{target} is there already", "name another one")
+
+
+def _unwritable(target: Path, error: OSError) -> FileError:
+    return FileError(f"{target} cannot be written: {error.strerror}", "name a place elsewhere")
 
 
 def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport:

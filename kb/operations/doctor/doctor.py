@@ -20,6 +20,7 @@ from kb.errors import KbError, ModelMissing, StoreBusy, StoreCorrupt, StoreReadO
 from kb.extract.code.grammars import GRAMMARS, lacking_module
 from kb.extract.registry import EXTRACTORS
 from kb.installation import extra_command
+from kb.operations.admin.transfer import snapshot_fault
 from kb.operations.ask.claim_judge import check_claim_judge
 from kb.operations.ask.language_model import check_language_model
 from kb.operations.doctor.vectors import check_judge, check_models, check_reranker, check_vectors
@@ -97,7 +98,10 @@ def _surroundings(config: Config) -> Iterator[Check]:
     readable = os.path.isdir(root) and os.access(root, os.R_OK | os.X_OK)
     yield checked("workspace_readable", readable, str(root), "create it, or set workspace.root")
     writable = os.path.isdir(data_dir) and os.access(data_dir, os.W_OK | os.X_OK)
-    yield checked("data_dir_writable", writable, str(data_dir), "kb init, or set storage.data_dir")
+    if is_read_only():
+        yield Check("data_dir_writable", None, "not checked: read-only mode")
+    else:
+        yield checked("data_dir_writable", writable, str(data_dir), "kb init, or set storage.data_dir")
     if found := open_to_others(private_places(config)):
         detail = f"other users of this machine may have access to {_first(list(map(str, found)))}"
         hint = f"kb ingest closes what an earlier version left open; or: chmod -R go= {found[0]}"
@@ -121,10 +125,13 @@ def _database(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]
         yield from _caught("sqlite_integrity", config, _integrity(db, config, quick))
         if not quick:
             yield from _caught("references", config, _references(db))
+        if not quick and config.snapshot_manifest.exists():
+            fault = snapshot_fault(config, again=True)
+            yield checked("snapshot", fault is None, fault or "its root is the exported one", "copy or export it again")
         if _is_older(db):  # the other checks need the current schema; sqlite_open has reported it
             return
         yield from _caught("forgotten", config, _forgotten(db))
-        yield from _caught("contents", config, _contents(db, quick))
+        yield from _caught("contents", config, _contents(db, config, quick))
         yield from _caught("vectors", config, check_vectors(db, config))
         yield from _caught("fts_consistent", config, _fts_consistent(config))
 
@@ -213,7 +220,7 @@ def _references(db: Connection) -> Iterator[Check]:
     yield checked("references", not faults, "; ".join(faults) or "ok", _REBUILD)
 
 
-def _contents(db: Connection, quick: bool) -> Iterator[Check]:
+def _contents(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
     counts = queries.count_index_rows(db)
     if counts is None:
         return
@@ -231,7 +238,10 @@ def _contents(db: Connection, quick: bool) -> Iterator[Check]:
     detail = f"{missing} chunks without" if missing else "every Korean chunk has its morphemes"
     again = "move their files out of the workspace, run kb ingest, move them back, run it again"
     yield checked("korean_morphemes", not missing, detail, again)
-    yield _copies(queries.list_asset_copies(db), counts.orphan_assets, quick)
+    if config.snapshot_manifest.exists():
+        yield Check("asset_copies", None, "a snapshot has none")
+    else:
+        yield _copies(queries.list_asset_copies(db), counts.orphan_assets, quick)
 
 
 def _copies(copies: list[queries.AssetCopy], orphans: int, quick: bool) -> Check:

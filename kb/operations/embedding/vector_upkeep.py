@@ -167,6 +167,16 @@ def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: Path, h
     return written
 
 
+def copy_lance(db: Connection, vector_dir: Path, target: Path, handle: RunHandle) -> None:
+    """Makes the table of the mirror's vectors in `target`, with an ANN index where the one in `vector_dir` has one."""
+    if (row := mirrored(db)) is None:
+        return
+    remake_lance(db, row, target, handle)
+    with suppress(VectorsUnusable):
+        if LanceTable(vector_dir, model_of(row)).has_ann_index():
+            LanceTable(target, model_of(row)).build_ann_index()
+
+
 def level_mirror(db: Connection, lance_table: str) -> None:
     """Matches the mirror and its records: missing vectors become pending, excess ones are removed.
 
