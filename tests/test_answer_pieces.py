@@ -88,3 +88,12 @@ def test_two_pieces_are_marked_where_the_second_is_nearly_as_good() -> None:
     assert sum(end - start for start, end in excerpt.shown) <= SHOWN_CHARS + 10  # spaces between sentences
     assert excerpt.alone().text().split("\n") == list(words)
     assert excerpt.brief().text() == words[0]
+
+
+@pytest.mark.parametrize(("lines", "is_shown"), [(1, True), (12, True), (40, False)])
+def test_code_that_the_shown_text_announces_is_shown(lines: int, is_shown: bool) -> None:
+    code = "\n".join(f"step{line} --quickly --and --with --care" for line in range(lines))
+    text = f"Leave out a folder with the help of two arguments of find. {'It is rarely of use. ' * 12}\n"
+    text += f"For instance, run:\n\n```bash\n{code}\n```\n\nNothing else is done.\n"
+    excerpt = chosen("how are folders left out?", text, "Leave out a folder", "For instance")
+    assert (code in excerpt.text()) is is_shown

@@ -9,6 +9,7 @@ import pytest
 from conftest import Ran, Vault, kb_in, make_vault
 from fake_embedder import PRIMARY, FakeModels, fake_models
 
+from kb.answer import judging
 from kb.config import load
 from kb.domain.search import SearchQuery, SearchResult
 from kb.operations.opening.base import open_base
@@ -127,3 +128,16 @@ def test_an_answer_of_other_days_is_not_sure_and_says_why(vault: Vault, monkeypa
         answer = call(vault, *settings, "ask", question, "--json").json
         assert answer["state"] == ("answered" if phrase is None else "unsure")
         assert (f'"{phrase}"의 글이라는 표시가 없는 곳' in answer["notes"]) is (phrase is not None)
+
+
+@pytest.mark.parametrize(("question", "is_undated"), [("내일 회의는 언제야", True), ("2035년 회의는 언제야", False)])
+def test_days_from_today_that_no_document_is_of_speak_against_an_answer(
+    question: str, is_undated: bool, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[dict[str, float]] = []
+    likely = judging.likelihood
+    monkeypatch.setattr(
+        judging, "likelihood", lambda model, features: given.append(dict(features)) or likely(model, features)
+    )
+    assert call(vault, "ask", question).code in (0, 1)
+    assert {features["undated"] for features in given} == {float(is_undated)}

@@ -271,20 +271,29 @@ def _usual(scores: Sequence[float], alone: float) -> float:
     return sum(compared) / len(compared) if compared else alone
 
 
-def judge(question: str, terms: Sequence[TermWeight], excerpts: tuple[Excerpt, ...], best: Standing) -> Judgement:
+def judge(
+    question: str,
+    terms: Sequence[TermWeight],
+    excerpts: tuple[Excerpt, ...],
+    best: Standing,
+    is_undated: bool = False,
+) -> Judgement:
     """Judges the pieces found for a question, by words where no judge has read them.
 
-    `best` is the standing of the first one's passage. Both likelihoods are 0 without pieces.
+    `best` is the standing of the first one's passage; `is_undated`: the question names days counted from today,
+    which no document is of. Both likelihoods are 0 without pieces.
     """
     is_read = bool(excerpts) and excerpts[0].logit is not None
     about, right = (fitted(f"{model}.{'read' if is_read else 'words'}") for model in ("about", "right"))
-    features = question_features(question, terms, excerpts[0], best) if excerpts else {}
+    features = question_features(question, terms, excerpts[0], best, is_undated) if excerpts else {}
     likely, is_right = (likelihood(model, features) if excerpts else 0.0 for model in (about, right))
     version = f"{about.version}/{right.version}"
     return Judgement(excerpts, best, likely, is_right, features, version, right.figures)
 
 
-def question_features(question: str, terms: Sequence[TermWeight], excerpt: Excerpt, best: Standing) -> dict[str, float]:
+def question_features(
+    question: str, terms: Sequence[TermWeight], excerpt: Excerpt, best: Standing, is_undated: bool
+) -> dict[str, float]:
     """The features of a question with its best passage."""
     passage = excerpt.passage
     return {
@@ -296,6 +305,7 @@ def question_features(question: str, terms: Sequence[TermWeight], excerpt: Excer
         "strangers": float(has_strangers(question, passage)),
         "other": float(not best.is_own),
         "read": excerpt.logit or 0.0,
+        "undated": float(is_undated),
     }
 
 

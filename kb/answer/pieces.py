@@ -53,6 +53,7 @@ _LIST_CHARS, _ITEM_CHARS, _CODE_LINES = 900, 400, 12
 # A label above a list has at most so many characters, and no end of a sentence.
 _LABEL_CHARS = 60
 _SENTENCE_ENDS = (".", "!", "?", "。")
+_COLONS = (":", "：")
 
 
 class Excerpt(NamedTuple):
@@ -172,7 +173,7 @@ def choose_pieces(question: str, passage: Passage, scored: Sequence[tuple[Senten
             break
     if len(_merged(pieces)) < len(pieces):
         pieces = _merged(pieces)
-    shown = _surroundings(scored, pieces)
+    shown = _surroundings(text, lines, scored, pieces)
     return Excerpt(passage, tuple(_sentence(passage, piece) for piece in pieces), tuple(shown), best, score)
 
 
@@ -196,8 +197,10 @@ def _merged(ranges: Sequence[Range]) -> list[Range]:
     return merged
 
 
-def _surroundings(scored: Sequence[tuple[Sentence, float]], pieces: Sequence[Range]) -> list[Range]:
-    """The pieces with the best sentences beside and between them, up to `SHOWN_CHARS`."""
+def _surroundings(
+    text: str, lines: Sequence[Line], scored: Sequence[tuple[Sentence, float]], pieces: Sequence[Range]
+) -> list[Range]:
+    """The pieces with the best sentences beside and between them, up to `SHOWN_CHARS`, and what these announce."""
     shown = {at for at, (sentence, _) in enumerate(scored) if any(s <= sentence.start < e for s, e in pieces)}
     left = SHOWN_CHARS - sum(end - start for start, end in pieces)
     while True:
@@ -217,7 +220,10 @@ def _surroundings(scored: Sequence[tuple[Sentence, float]], pieces: Sequence[Ran
         if at - 1 in shown:
             start = ranges.pop()[0]
         ranges.append((start, end))
-    return _merged([*ranges, *pieces])
+    announced = [
+        _announced(text, lines, _line_at(lines, end), (start, end)) for start, end in ranges if _is_open(text, end)
+    ]
+    return _merged([*ranges, *pieces, *announced])
 
 
 # --- one piece --------------------------------------------------------------------------------------------------------
@@ -271,13 +277,18 @@ def _list_around(text: str, lines: Sequence[Line], *sentences: Sentence) -> Rang
 
 def _announces(text: str, lines: Sequence[Line], last: int, sentence: Sentence) -> bool:
     """Whether a sentence ends in a colon, or is a label: a short line above a list, without the end of a sentence."""
-    said = sentence.text.rstrip("*_ ")
-    if said.endswith((":", "：")):
+    if _is_open(text, sentence.end):
         return True
+    said = sentence.text.rstrip("*_ ")
     is_line = not text[lines[last].start : sentence.start].strip() and (not last or lines[last - 1].kind != "text")
     below = next((line for line in lines[last + 1 : last + 3] if line.kind != "blank"), None)
     is_label = is_line and len(said) <= _LABEL_CHARS and not said.endswith(_SENTENCE_ENDS)
     return is_label and lines[last].kind == "text" and below is not None and below.kind == "item"
+
+
+def _is_open(text: str, end: int) -> bool:
+    """Whether a text breaks off behind a colon."""
+    return text[max(0, end - 10) : end].rstrip("*_ \n").endswith(_COLONS)
 
 
 def _bounded(whole: Range, otherwise: Range) -> Range:

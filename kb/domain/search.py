@@ -287,17 +287,19 @@ class Substitution(NamedTuple):
     reason: SubstitutionReason
 
 
-@on_wire(title="DaysV1")
+@on_wire(title="DaysV1", fields="phrase first last documents")
 class DaysAsked(NamedTuple):
     """The days a question speaks of (ISO 8601, both included), as it names them, and how many documents are of them.
 
-    What the documents say themselves counts: their frontmatter, a date in their name.
+    What the documents say themselves counts: their frontmatter, a date in their name. `is_relative`: the days are
+    counted from today.
     """
 
     phrase: str
     first: str
     last: str
     documents: int
+    is_relative: bool = False
 
 
 class Widening(NamedTuple):

@@ -29,7 +29,7 @@ def may_name_days(text: str) -> bool:
 class TimeSpan(NamedTuple):
     """The first and last day named in a text; `phrase` is their wording, `rest` the text without it.
 
-    `is_whole`: the text names nothing else, and `rest` is the whole text.
+    `is_whole`: the text names nothing else, and `rest` is the whole text. `is_relative`: they are counted from today.
     """
 
     phrase: str
@@ -37,6 +37,7 @@ class TimeSpan(NamedTuple):
     last: date
     rest: str
     is_whole: bool
+    is_relative: bool = False
 
 
 _Days = tuple[date, date]
@@ -75,6 +76,8 @@ _COUNT = rf"(?P<count>\d{{1,3}}|{_any_of('number')})"
 _BEFORE = r"(?<!\w)(?:(?P<side>since|after|before|until|by)\s+)?(?:(?:in|on|from|of|during|for)\s+)?(?:the\s+)?"
 _MONTH = rf"(?P<month>{'|'.join([*_MONTHS, *_SHORT_MONTHS, 'sept'])})\.?"
 _YEAR = r"(?P<year>(?:19|20)\d{2})"
+# The groups of the patterns for days counted from today: `내일`, `last week`, `작년`, `3일 전`.
+_COUNTED_FROM_TODAY = ("name", "which", "count", "days")
 
 
 def time_span(text: str, today: date) -> TimeSpan | None:
@@ -92,7 +95,9 @@ def time_span(text: str, today: date) -> TimeSpan | None:
     _, _, match, days = min(found, key=lambda each: each[:2])
     first, last = _opened(match, days)
     rest = _without(text, match)
-    return TimeSpan(re.sub(_LEAD, "", match[0].strip()).removesuffix("'s"), first, last, rest or text, not rest)
+    named = match.groupdict()
+    phrase = re.sub(_LEAD, "", match[0].strip()).removesuffix("'s")
+    return TimeSpan(phrase, first, last, rest or text, not rest, any(named.get(group) for group in _COUNTED_FROM_TODAY))
 
 
 def _checked(days_of: Callable[[re.Match[str], date], _Days | None], match: re.Match[str], today: date) -> _Days | None:

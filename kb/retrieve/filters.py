@@ -101,7 +101,7 @@ def documents_asked_for(db: Connection, text: str, today: date) -> DatedDocument
     if span is None:
         return None
     found = _documents(db, span.first, span.last)
-    days = DaysAsked(span.phrase, span.first.isoformat(), span.last.isoformat(), len(found))
+    days = DaysAsked(span.phrase, span.first.isoformat(), span.last.isoformat(), len(found), span.is_relative)
     return DatedDocuments(days, found, span.rest)
 
 

@@ -120,7 +120,9 @@ def _judged(base: Base, result: SearchResult, passages: Sequence[Passage]) -> Ju
     excerpts = read_excerpts(question, terms, passages[:READ_PASSAGES], base.judge)
     found = [_with_share(base, result, each) for each in passages[:JUDGED_HITS]]
     first = next((each for each in found if excerpts and each.chunk_id == excerpts[0].passage.chunk_id), found[0])
-    judged = judge(question, terms, excerpts, standing(first, result.candidates or found))
+    days = result.days
+    is_undated = days is not None and days.is_relative and not days.documents
+    judged = judge(question, terms, excerpts, standing(first, result.candidates or found), is_undated)
     language = query_language(result.query.text)
     return judged._replace(
         doubt=_doubt(question, judged, language) or _doubt_of_days(result, excerpts, language),
