@@ -16,7 +16,17 @@ from typing import NamedTuple
 
 import pytest
 from conftest import Vault, indexed_vault, kb_in
-from watching import HAND_OVER, KB, NOT_HANDED_OVER, environment, handed_over, run_here, wait_until_warm, watch
+from watching import (
+    HAND_OVER,
+    KB,
+    NOT_HANDED_OVER,
+    children,
+    environment,
+    handed_over,
+    run_here,
+    wait_until_warm,
+    watch,
+)
 
 from kb.cli import warm
 from kb.cli.entry import hand_over, socket_path
@@ -187,6 +197,54 @@ def test_answers_are_right_for_eight_callers_beside_an_ingest(watched: Watched) 
         indexing = pool.submit(lambda: [run_here(config, "ingest", "--no-embed", env=env).returncode for _ in range(3)])
         answers = list(pool.map(ask, range(64)))
     assert (all(answers), indexing.result()) == (True, [0, 0, 0])
+
+
+def workers(watched: Watched) -> set[int]:
+    """The processes that run commands."""
+    return {worker for warmed in children(watched.process.pid) for worker in children(warmed)}
+
+
+def test_a_worker_answers_call_after_call_and_ends_after_an_error(own: Watched) -> None:
+    first = workers(own)
+    assert len(first) == 1
+    for _ in range(3):
+        assert same(own, "search", "gateway") == 0
+    assert workers(own) == first
+    assert same(own, "search", "gateway", "--nonsense") == 2
+    assert same(own, "search", "gateway") == 0
+    assert workers(own) & first == set()
+
+
+def test_calls_that_wait_keep_no_other_call_waiting(own: Watched) -> None:
+    command = [sys.executable, "-c", HAND_OVER, "--config", str(own.vault.config), "search", "-"]
+    piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    waiting = [subprocess.Popen(command, env=own.env, **piped) for _ in range(4)]  # type: ignore[call-overload]
+    deadline = time.monotonic() + 60
+    while len(workers(own)) < len(waiting):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    expected = run_here(own.vault.config, "search", "gateway", env=own.env).stdout
+    assert handed_over(own.vault.config, "search", "gateway", env=own.env).stdout == expected
+    assert [call.communicate(b"gateway", timeout=60)[0] for call in waiting] == [expected] * len(waiting)
+    while len(workers(own)) > 1:
+        assert time.monotonic() < deadline, "one is enough once nobody calls"
+        time.sleep(0.1)
+
+
+def test_what_could_not_be_printed_is_in_no_later_output(own: Watched) -> None:
+    """The standard output of the first call is full; that of the second has nobody who reads it."""
+    search = ("search", "gateway", "--json")
+    expected = run_here(own.vault.config, *search, env=own.env).stdout
+    command = [sys.executable, "-c", HAND_OVER, "--config", str(own.vault.config), *search]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, env=own.env, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (done.returncode, b"could not be written" in done.stderr) == (2, True)
+    assert handed_over(own.vault.config, *search, env=own.env).stdout == expected
+    with subprocess.Popen(command, env=own.env, stdout=subprocess.PIPE) as call:
+        assert call.stdout is not None
+        call.stdout.close()
+    assert call.returncode == 0
+    assert handed_over(own.vault.config, *search, env=own.env).stdout == expected
 
 
 def test_without_a_watch_nothing_is_handed_over(vault: Vault, tmp_path: Path) -> None:

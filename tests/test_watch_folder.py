@@ -16,7 +16,7 @@ from pathlib import Path
 import apsw
 import pytest
 from conftest import Vault, make_vault, run_kb
-from watching import KB, environment, watch
+from watching import KB, children, environment, watch
 
 from kb.operations.admin.service import watch_service
 from kb.scan.changes import is_remote
@@ -78,13 +78,6 @@ def edit(root: Path, chance: random.Random) -> None:
     elif what == "ignored":
         (place / "node_modules").mkdir(exist_ok=True)
         (place / "node_modules/x.md").write_text(text, encoding="utf-8")
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started."""
-    return [
-        int(each) for task in Path(f"/proc/{pid}/task").iterdir() for each in (task / "children").read_text().split()
-    ]
 
 
 @pytest.mark.slow

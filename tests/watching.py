@@ -70,3 +70,10 @@ def run_here(config: Path, *args: str, env: Mapping[str, str], **how: object) ->
     command: Sequence[str] = [*KB, "--config", str(config), *args]
     elsewhere = {**env, "XDG_RUNTIME_DIR": "/nowhere"}
     return subprocess.run(command, env=elsewhere, capture_output=True, timeout=60, check=False, **how)  # type: ignore[call-overload, no-any-return]
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    return [
+        int(each) for task in Path(f"/proc/{pid}/task").iterdir() for each in (task / "children").read_text().split()
+    ]

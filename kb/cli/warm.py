@@ -1,10 +1,11 @@
-"""The process that runs commands for calls of kb: it has loaded kb and the models, and forks a child for each call.
+"""The processes that run commands for calls of kb: they have loaded kb and the models.
 
-`kb watch` starts it at the first call and hands it the listening socket (`kb.cli.commands.watch`). A child takes over
-the arguments, environment, working directory, umask and standard streams of the call (`kb.cli.entry`), so that it runs
-the command as the calling process would. It loads the configuration and opens the database itself: only code and models
-come from before. One child is always ready for the next call. No other thread runs at the fork, and the sessions of
-ONNX Runtime have none (`kb.embed.installed`).
+`kb watch` starts one at the first call and hands it the listening socket (`kb.cli.calls`). That one loads code and
+models, and forks workers: one, and others while all are busy. A worker takes over the arguments, environment, working
+directory, umask and standard streams of a call (`kb.cli.entry`), so that it runs the command as the calling process
+would; then it waits for the next call. It loads the configuration and opens the database for each call: only code,
+models and what they made of texts come from before. No other thread runs at a fork, and the sessions of ONNX Runtime
+have none (`kb.embed.installed`).
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ import fcntl
 import gc
 import marshal
 import os
+import resource
 import signal
 import struct
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import partial
 from io import TextIOWrapper
-from select import select
-from socket import AF_UNIX, MSG_DONTWAIT, SO_PEERCRED, SOCK_STREAM, SOL_SOCKET, fromfd, recv_fds, socket
+from select import EPOLLEXCLUSIVE, EPOLLIN, epoll, select
+from socket import AF_UNIX, MSG_DONTWAIT, SO_PEERCRED, SOCK_STREAM, SOL_SOCKET, fromfd, recv_fds, socket, socketpair
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -39,10 +41,25 @@ if TYPE_CHECKING:
     from kb.cli.entry import Request, Surroundings
 
 IDLE_S = 600
-"""Without a call for so long, the process ends and with it the loaded models."""
+"""Without a call for so long, the processes end and with them the loaded models."""
 
-# What is run to load code and models. A forked child shares memory until it writes to it, which takes a short command
-# longer than its own work: a search that is run before the call comes has written to it already.
+# While as many workers are busy as there are cores, one of them has so long to end its call before another is forked.
+_PATIENCE_S = 0.05
+
+# Without news for so long, all free workers but one end.
+_SPARE_S = 5
+
+# A worker whose own memory has grown by so much ends with its call: one that has loaded a language model.
+_MOST_GROWN_BYTES = 64_000_000
+
+# What a worker says: it waits for a call, it has one, kb has changed on the disk. Before, it is starting.
+_FREE, _BUSY, _CHANGED, _STARTING = b"F", b"B", b"C", b"S"
+
+# With what exit codes a worker goes on: after an error or an interruption it ends.
+_SOUND = (0, 1)
+
+# What is run to load code and models. A forked worker shares memory until it writes to it, which takes a short command
+# longer than its own work: a search that is run before the first call comes has written to it already.
 _BEFORE_A_CALL = (("search", "notes"),)
 _FIRST = (
     *_BEFORE_A_CALL,
@@ -61,7 +78,7 @@ def run() -> NoReturn:
     """
     descriptor, config = int(sys.argv[1]), sys.argv[2]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the workers
     with fromfd(descriptor, AF_UNIX, SOCK_STREAM) as listening, suppress(KbError):
         models = LoadedModels(load(config).model_dir, many=True)
         _rehearse(config, models, _FIRST)
@@ -69,9 +86,7 @@ def run() -> NoReturn:
         loaded = _code_state(files)
         gc.collect()
         gc.freeze()
-        os.write(1, READY)
-        while _fork_for_a_call(listening, config, models, lambda: _code_state(files) == loaded):
-            pass
+        _keep_workers(listening, partial(_work, listening, config, models, lambda: _code_state(files) == loaded))
     os._exit(0)
 
 
@@ -93,51 +108,124 @@ def _code_state(files: Sequence[str]) -> list[tuple[int, int]]:
     return found
 
 
-def _fork_for_a_call(listening: socket, config: str, models: LoadedModels, is_same: Callable[[], bool]) -> bool:
-    """Forks a child that waits for a call; whether one came, and none but that one is answered by the child.
+def _keep_workers(listening: socket, work: Callable[[socket], None]) -> None:
+    """Forks workers as calls need them.
 
-    None comes any more when the `kb watch` has ended, nobody called for a while, or kb has changed on the disk.
+    Returns when the `kb watch` has ended, nobody called for a while, kb has changed on the disk, or a worker cannot
+    start; then the free workers end, and each busy one after its call.
     """
-    here, there = os.pipe()
+    workers: dict[socket, bytes] = {}
+    is_ready = False
+    while True:
+        free = [worker for worker, said in workers.items() if said in (_FREE, _STARTING)]
+        if not workers:
+            free = [_forked(work, workers)]
+        watched: list[socket | int] = [0, *workers, *([] if free else [listening])]
+        heard, _, _ = select(watched, [], [], _SPARE_S if free[1:] else IDLE_S)
+        if 0 in heard or not (heard or free[1:]):
+            return
+        for spare in () if heard else free[1:]:
+            del workers[spare]
+            spare.close()
+        for worker in workers.keys() & heard:
+            before, workers[worker] = workers[worker], worker.recv(64)[-1:]
+            if workers[worker] == _CHANGED or (before, workers[worker]) == (_STARTING, b""):
+                return
+            if workers[worker] == b"":
+                del workers[worker]
+                worker.close()
+            elif not is_ready:
+                is_ready = True
+                os.write(1, READY)
+        if listening in heard and not _has_news_soon(workers):
+            _forked(work, workers)
+
+
+def _has_news_soon(workers: Collection[socket]) -> bool:
+    is_full = len(workers) >= len(os.sched_getaffinity(0))
+    return bool(select(workers, [], [], _PATIENCE_S if is_full else 0)[0])
+
+
+def _forked(work: Callable[[socket], None], workers: dict[socket, bytes]) -> socket:
+    """Forks a worker and adds it: the socket at which it says how it is, and that ends it when it is closed."""
+    here, there = socketpair()
     if os.fork():
-        os.close(there)
-        came = os.read(here, 1)
-        os.close(here)
-        return bool(came)
-    os.close(here)
+        there.close()
+        workers[here] = _STARTING
+        return here
     with suppress(BaseException):  # without an exit code the caller runs the command itself, or says that this failed
-        if not select([listening], [], [], 0)[0]:
-            _rehearse(config, models, _BEFORE_A_CALL)
-        while True:
-            ready, _, _ = select([listening.fileno(), 0], [], [], IDLE_S)
-            if not ready or 0 in ready:
-                break
-            with suppress(BlockingIOError):  # it has gone
-                conn, _ = listening.accept()
-                if is_same():
-                    os.write(there, READY)
-                    os.close(there)
-                    listening.close()
-                    _answer(conn, config, models)
-                break
+        for each in (here, *workers):
+            each.close()
+        work(there)
     os._exit(0)
 
 
-def _answer(conn: socket, config: str, models: LoadedModels) -> None:
-    """Runs the command of one call."""
+def _work(listening: socket, config: str, models: LoadedModels, is_same: Callable[[], bool], parent: socket) -> None:
+    """Answers calls until the parent says or something is not as before: an error, an interruption, much memory."""
+    _let_go()
+    most_bytes = _own_bytes() + _MOST_GROWN_BYTES
+    if not select([listening], [], [], 0)[0]:
+        _rehearse(config, models, _BEFORE_A_CALL)
+    with epoll() as calls:
+        calls.register(listening, EPOLLIN | EPOLLEXCLUSIVE)
+        calls.register(parent, EPOLLIN)
+        is_sound = True
+        while is_sound and _own_bytes() < most_bytes:
+            parent.sendall(_FREE)
+            conn = _next_call(calls, listening, parent)
+            if conn is None:
+                return
+            with conn:
+                parent.sendall(_BUSY)
+                if not is_same():
+                    parent.sendall(_CHANGED)
+                    return
+                is_sound = _answer(conn, config, models)
+
+
+def _next_call(calls: epoll, listening: socket, parent: socket) -> socket | None:
+    while parent.fileno() not in (ready for ready, _ in calls.poll()):
+        with suppress(BlockingIOError):  # another worker has it, or it has gone
+            return listening.accept()[0]
+    return None
+
+
+def _own_bytes() -> int:
+    """The memory of this process that no file backs."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        _, resident, shared, *_ = map(int, file.read().split())
+    return (resident - shared) * resource.getpagesize()
+
+
+def _answer(conn: socket, config: str, models: LoadedModels) -> bool:
+    """Runs the command of one call; whether it ended as commands do."""
     conn.settimeout(10 * GIVE_UP_S)
+    request = _agreed(conn, config)
+    if request is None:
+        return True
+    (_, args, surroundings), descriptors = request
+    _take_over(surroundings, descriptors)
+    _listen_for_ctrl_c(conn)
+    code = run_once(args, Warm(models, partial(_run_there, conn)))
+    _let_go()
+    conn.sendall(ENDED + bytes((code,)))
+    return code in _SOUND and "--debug" not in args
+
+
+def _agreed(conn: socket, config: str) -> tuple[Request, list[int]] | None:
+    """The request with its descriptors, once the caller has said that it waits for the end; None if it does not."""
     if _user_of(conn) != os.geteuid():
-        return
-    (asked, args, surroundings), descriptors = _received(conn)
-    if asked != config:
-        return
-    conn.sendall(READY)
-    conn.settimeout(None)  # a caller that has said GO waits for the end, however late its word comes
-    if conn.recv(1) == GO:
-        _take_over(surroundings, descriptors)
-        _listen_for_ctrl_c(conn)
-        code = run_once(args, Warm(models, partial(_run_there, conn)))
-        conn.sendall(ENDED + bytes((code,)))
+        return None
+    request, descriptors = _received(conn)
+    with suppress(OSError):
+        if request[0] == config:
+            conn.sendall(READY)
+            conn.settimeout(None)  # a caller that has said GO waits for the end, however late its word comes
+            if conn.recv(1) == GO:
+                return request, descriptors
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return None
 
 
 def _user_of(conn: socket) -> int:
@@ -174,6 +262,20 @@ def _take_over(surroundings: Surroundings, descriptors: Sequence[int]) -> None:
     time.tzset()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _let_go() -> None:
+    """Makes nothing of a call the surroundings of this process any more; a reader of its output sees the end."""
+    for number in (signal.SIGIO, signal.SIGINT, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_IGN)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.close()  # what could not be written goes nowhere
+    os.chdir("/")
 
 
 def _stream(number: int, form: tuple[str, str, bool]) -> TextIOWrapper:
