@@ -135,3 +135,27 @@ def test_the_marker_of_an_answer_is_no_cell_of_its_table() -> None:
     assert rendered is not None
     assert rendered.count("<td>") == 2
     assert "<p>[1] [2]</p>" in rendered
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("Prices\n| Part | Price |\n| Part: pin | Price: 3 |\n", "Part Price|Part: pin Price: 3"),
+        ("| Part: pin | Price: 3 |\n…\n| Part: rod |", "Part: pin Price: 3|… |Part: rod "),
+        ("- a\n\n| b | c \\| d |\n", "b c | d"),
+        ("```\n| a | b |\n| c | d |\n```\n", ""),
+    ],
+)
+def test_rows_without_a_rule_are_a_table_of_an_answer(text: str, cells: str) -> None:
+    rendered = answer_html(text)
+    assert rendered is not None
+    rows = re.findall(r"<tr>(.*?)</tr>", rendered, re.S)
+    assert "|".join(" ".join(re.findall(r"<t[hd]>(.*?)</t[hd]>", row)) for row in rows) == cells
+    assert "<th></th>" not in rendered
+
+
+def test_lines_stay_lines_unless_they_were_broken_to_fit_a_width() -> None:
+    assert answer_html("start: 9:00\nend: 10:30\nBring the key of the attic.") == (
+        "<p>start: 9:00<br>\nend: 10:30<br>\nBring the key of the attic.</p>\n"
+    )
+    assert "<br>" not in str(answer_html("The quick brown fox jumps over\nthe dog and goes to the very\nend."))

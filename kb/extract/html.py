@@ -13,6 +13,7 @@ import html
 import re
 from collections.abc import MutableMapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote
 
@@ -31,6 +32,15 @@ MAX_CHARS = 1_500_000
 
 _CALLOUT = re.compile(r"\[!([A-Za-z-]+)\][+-]?[ \t]*")
 _MARKERS_BEHIND_ROW = re.compile(r"^([ \t]*\|.*\|)[ \t]+((?:\[\d+\][ \t]*)+)$", re.M)
+# A fence to its end, a table with its rule, or rows of one without, with what was left out between them.
+_FENCED_OR_ROWS = re.compile(
+    r"^[ \t]*(?P<fence>```|~~~)[\s\S]*?(?:^[ \t]*(?P=fence)|\Z)"
+    r"|^[ \t]*\|.*\|[ \t]*\n[ \t]*\|?[ \t]*:?-[-: \t|]*$(?:\n[ \t]*\|.*\|[ \t]*$)*"
+    r"|(?P<rows>^[ \t]*\|.*\|[ \t]*$(?:\n(?:…|[ \t]*\|.*\|)[ \t]*$)*)",
+    re.M,
+)
+_CELL_EDGE = re.compile(r"(?<!\\)\|")
+_EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th>\s*</th>\s*)+</tr>\s*</thead>\s*")
 _SWALLOWS = re.compile(
     r"<(script|style|noscript|template|iframe|object|svg|math|title|textarea|xmp|plaintext|select|noembed)\b", re.I
 )
@@ -87,16 +97,42 @@ def note_html(source_text: str) -> str | None:
 def answer_html(text: str) -> str | None:
     """The text of an answer as HTML, as a note is; None where its markup cannot be parsed.
 
-    Markers behind the last row of a table are no cells of it.
+    Rows without a rule, as those of a spreadsheet, are a table too; markers behind the last row are no cells of it.
+    Lines that were not broken to fit a width stay lines.
     """
-    text = _MARKERS_BEHIND_ROW.sub(r"\1\n\n\2", text)
+    text = _FENCED_OR_ROWS.sub(_with_rule, _MARKERS_BEHIND_ROW.sub(r"\1\n\n\2", text))
     parser = note_parser()
     environment: MutableMapping[str, Any] = {}
     try:
         tokens = parser.parse(text, environment)
     except (RecursionError, ValueError, IndexError):
         return None
-    return _cleaned(str(_NoteRenderer().render(tokens, parser.options, environment)))
+    for token in tokens:
+        if token.type == "inline" and not _is_wrapped(token.content.split("\n")):
+            for child in token.children or ():
+                child.type = "hardbreak" if child.type == "softbreak" else child.type
+    return _EMPTY_HEAD.sub("", _cleaned(str(_NoteRenderer().render(tokens, parser.options, environment))))
+
+
+def _with_rule(found: re.Match[str]) -> str:
+    """Rows as a table as wide as the longest; the first is its head where the cells below begin with its words."""
+    if found["rows"] is None:
+        return found[0]
+    rows = [[each.strip() for each in _CELL_EDGE.split(row.strip())[1:-1]] for row in found["rows"].split("\n")]
+    rows = [row or ["…"] for row in rows]
+    width = max(map(len, rows))
+    below = [row for row in rows[1:] if row != ["…"]]
+    named = (zip(rows[0], row, strict=False) for row in below)
+    if not below or not all(cell.startswith(f"{name}: ") for row in named for name, cell in row):
+        rows.insert(0, [])
+    lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
+    return "\n".join(["", lines[0], "|---" * width + "|", *lines[1:], ""])
+
+
+def _is_wrapped(lines: Sequence[str]) -> bool:
+    """Whether each line is as long as the longest lets it be: then its end means nothing."""
+    longest = max(map(len, lines))
+    return all(len(line) + len(f" {after}".split()[0]) >= longest for line, after in pairwise(lines) if after.strip())
 
 
 def _number_lines(tokens: Sequence[Token], first_line: int, lines: Sequence[str]) -> None:
