@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kb
 from kb.chunk.chunkers import cut_document
-from kb.domain.citations import PartCitation, cite, parse_citation, part_name
+from kb.domain.citations import _PART_WORDS, PartCitation, cite, parse_citation, part_name
 from kb.domain.derived import Derived, Engine
 from kb.domain.documents import Chunk, ChunkPolicy, Document
 from kb.domain.ids import AssetId
@@ -142,3 +145,11 @@ def test_blocks_say_where_in_the_text_they_are() -> None:
     assert [document.source_text[each["char_start"] : each["char_end"]] for each in spans] == ["Plan", "- a", "- b"]
     assert all(one["char_end"] <= other["char_start"] for one, other in pairwise(spans))
     assert document.blocks[1].heading_path == ("Plan",)
+
+
+def test_the_page_and_the_terminal_have_words_for_every_part() -> None:
+    keys = {key for key, word in _PART_WORDS.items() if word}
+    web = (Path(kb.__file__).parent / "web/static/strings.js").read_text(encoding="utf-8")
+    assert set(re.findall(r"^  part_(\w+): \[", web, re.M)) == keys
+    terminal = (Path(kb.__file__).parent / "tui/data/strings.tsv").read_text(encoding="utf-8")
+    assert set(re.findall(r"^part (\w+)\t", terminal, re.M)) == keys

@@ -17,13 +17,13 @@ pytest.importorskip("textual")
 from screens_played import played, rows, shown, typed, until
 from textual.pilot import Pilot
 
-from kb.domain.citations import LineCitation, TimeCitation
+from kb.domain.citations import LineCitation, PartCitation, TimeCitation
 from kb.domain.derived import TranscriptSegment
 from kb.domain.results.viewing import DocumentView
 from kb.domain.search import Passage
 from kb.tui.app import SearchApp
 from kb.tui.look import styles
-from kb.tui.rows import hit_row
+from kb.tui.rows import hit_row, place_label
 from kb.tui.strings import in_language, strings
 from kb.tui.styled import note_lines, rendered
 from kb.tui.widgets import cited_text, shown_lines
@@ -230,6 +230,20 @@ def test_a_snippet_is_shown_around_its_first_match() -> None:
     line = as_lines(hit_row(hit, " ", shows_path=False, say=ENGLISH), 40)[1]
     assert "토크 드라이버" in line
     assert line.strip().startswith("…")
+
+
+@pytest.mark.parametrize(
+    ("part", "section", "english", "korean"),
+    [
+        ("section=1&para=14:18", "Ports", "section 1 paragraphs 14–18", "1구역 14–18문단"),
+        ("sheet=Price%20list&cells=A2:D9", None, "Price list A2:D9", "Price list A2:D9"),
+        ("sheet=Price%20list&cells=A2:D9", "Price list", "A2:D9", "A2:D9"),
+        ("slide=3", None, "slide 3", "슬라이드 3"),
+    ],
+)
+def test_a_part_of_a_file_is_named_in_both_languages(part: str, section: str | None, english: str, korean: str) -> None:
+    citation = PartCitation("a.docx", part, section)
+    assert [place_label(citation, in_language(each)) for each in ("en", "ko")] == [english, korean]
 
 
 def test_of_a_recording_only_the_cited_sentences_are_marked() -> None:

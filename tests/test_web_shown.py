@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from browser import NEEDS_BROWSER, browser, let_in
 from conftest import Vault, indexed_vault
+from media_fixtures import MEDIA
 from web_fixtures import Served, serving
 
 from kb.eval.golden import read_golden
@@ -153,6 +155,34 @@ def test_the_page_speaks_korean_where_the_browser_or_its_reader_does(browser: Br
     page.wait_for_selector("a.hit")
     assert page.locator("#answering").inner_text() == "Ask"
     context.close()
+
+
+def test_a_part_of_a_file_and_its_kind_are_called_in_the_language_of_the_page(browser: Browser, tmp_path: Path) -> None:
+    office = MEDIA / "office"
+    files = {name: office / name for name in ("manual-ko.docx", "stock-ko.ods", "hangul-ko.hwpx")}
+    vault = indexed_vault(tmp_path, {}, files=files)
+    said = {
+        "ko": ["9–12문단", "납품 일정", "한글 문서 1개"],
+        "en": ["paragraphs 9–12", "납품 일정", "1 Hangul document"],
+    }
+    with serving(vault) as served:
+        for language, wanted in said.items():
+            context = browser.new_context(locale=language)
+            page = context.new_page()
+            page.goto(served.address)
+            page.wait_for_selector("html[data-ready]", state="attached")
+            page.locator("#question").fill("갑문 실링")
+            page.wait_for_selector("a.hit[data-at*=docx]")
+            places = page.locator("a.hit .at").all_inner_texts()
+            assert wanted[0] in places
+            page.locator("#question").fill("납품일")
+            page.wait_for_selector("a.hit[data-at*=ods]")
+            assert page.locator("a.hit[data-at*=ods] .heading").first.inner_text() == wanted[1]
+            assert re.fullmatch(r"[A-Z]\d+:[A-Z]\d+", page.locator("a.hit[data-at*=ods] .at").first.inner_text())
+            page.goto(f"http://127.0.0.1:{served.port}/?page=vault")
+            page.wait_for_selector(".months")
+            assert wanted[2] in page.locator(".months").inner_text()
+            context.close()
 
 
 def test_both_languages_say_everything(browser: Browser, served: Served) -> None:

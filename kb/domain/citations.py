@@ -214,15 +214,16 @@ class PartCitation(NamedTuple):
     char_end: int | None = None
 
     @property
+    def places(self) -> list[tuple[str, str]]:
+        """Each key of the name with its value as a person reads it: `[("section", "1"), ("para", "14–18")]`."""
+        pairs = (each.partition("=")[::2] for each in self.part.split("&"))
+        return [(key, unquote(value.replace(":", "–") if _PART_WORDS[key] else value)) for key, value in pairs]
+
+    @property
     def label(self) -> str:
         """The place as a person says it: `Slide 3`, `Prices A2:D9`, `Ports, paragraph 14`."""
-        said = []
-        for place in self.part.split("&"):
-            key, _, value = place.partition("=")
-            word = _PART_WORDS[key]
-            several = "s" if word and ":" in value else ""
-            said.append(f"{word}{several} {unquote(value.replace(':', '–') if word else value)}".strip())
-        shown = " ".join(said)
+        words = ((_PART_WORDS[key], value) for key, value in self.places)
+        shown = " ".join(f"{word}{'s' if word and '–' in value else ''} {value}".strip() for word, value in words)
         over = self.section
         if over and not shown.startswith(over):
             return f"{over}, {shown}"

@@ -40,6 +40,7 @@ _FENCED_OR_ROWS = re.compile(
     re.M,
 )
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
+_SENTENCE_END = re.compile(r"[.!?:…][\"')\]]*\s*\Z")
 _EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th>\s*</th>\s*)+</tr>\s*</thead>\s*")
 _SWALLOWS = re.compile(
     r"<(script|style|noscript|template|iframe|object|svg|math|title|textarea|xmp|plaintext|select|noembed)\b", re.I
@@ -108,9 +109,9 @@ def answer_html(text: str) -> str | None:
     except (RecursionError, ValueError, IndexError):
         return None
     for token in tokens:
-        if token.type == "inline" and not _is_wrapped(token.content.split("\n")):
-            for child in token.children or ():
-                child.type = "hardbreak" if child.type == "softbreak" else child.type
+        breaks = [child for child in token.children or () if child.type in ("softbreak", "hardbreak")]
+        for line_break, is_wrapped in zip(breaks, _wrapped(token.content.split("\n")), strict=False):
+            line_break.type = line_break.type if is_wrapped else "hardbreak"
     return _EMPTY_HEAD.sub("", _cleaned(str(_NoteRenderer().render(tokens, parser.options, environment))))
 
 
@@ -129,10 +130,13 @@ def _with_rule(found: re.Match[str]) -> str:
     return "\n".join(["", lines[0], "|---" * width + "|", *lines[1:], ""])
 
 
-def _is_wrapped(lines: Sequence[str]) -> bool:
-    """Whether each line is as long as the longest lets it be: then its end means nothing."""
+def _wrapped(lines: Sequence[str]) -> list[bool]:
+    """For each line but the last, whether it ends because the next word was too long for a width, and not by itself."""
     longest = max(map(len, lines))
-    return all(len(line) + len(f" {after}".split()[0]) >= longest for line, after in pairwise(lines) if after.strip())
+    full = [len(line) + 1 + len((after.split() or [""])[0]) > longest for line, after in pairwise(lines)]
+    if all(full):
+        return full
+    return [each and not _SENTENCE_END.search(line) for each, line in zip(full, lines, strict=False)]
 
 
 def _number_lines(tokens: Sequence[Token], first_line: int, lines: Sequence[str]) -> None:

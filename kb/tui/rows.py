@@ -21,7 +21,7 @@ from kb.domain.search import Passage
 from kb.domain.text import plain
 from kb.language.detect import query_language
 from kb.records import NamedTuple
-from kb.tui.strings import Say, in_language
+from kb.tui.strings import Say, in_language, strings
 from kb.tui.styled import rendered, unmarked
 
 
@@ -105,14 +105,18 @@ def cut_in_middle(text: str, width: int) -> str:
 
 
 def place_label(citation: Citation, say: Say) -> str:
-    """The place within its file: `L19–24`, `p. 4`, `0:05–0:08`; empty where a file is one place."""
+    """The place within its file: `L19–24`, `p. 4`, `0:05–0:08`, `slide 3`; empty where a file is one place."""
     if isinstance(citation, LineCitation | CodeCitation):
         return f"L{citation.start}" + (f"–{citation.end}" if citation.end > citation.start else "")
     if isinstance(citation, PageCitation):
         return say("page", citation.page)
     if isinstance(citation, TimeCitation):
         return f"{clock(citation.start_ms)}–{clock(citation.end_ms)}"
-    return clean_line(citation.label) if isinstance(citation, PartCitation) else ""
+    if not isinstance(citation, PartCitation):
+        return ""
+    places = [(f"part {key}", value) for key, value in citation.places if value != citation.section]
+    said = (say(name, 2 if "–" in value else 1, value) if name in strings() else value for name, value in places)
+    return clean_line(" ".join(said))
 
 
 def clock(time_ms: int) -> str:
@@ -123,7 +127,9 @@ def clock(time_ms: int) -> str:
 def place_row(number: int, place: AnswerCitation, say: Say) -> ListRow:
     """A place that an answer cites, or one of the nearest places of a refusal."""
     quote = Text(clean_line(place.quote or ""))
-    label, path = clean_line(place.label), clean_line(place.citation.path)
+    path = clean_line(place.citation.path)
+    over = place.citation.section or "" if isinstance(place.citation, PartCitation) else place.label
+    label = clean_line(over or path.rpartition("/")[2])
     return ListRow(f"{place.marker or number}", label, place_label(place.citation, say), unmarked(quote), path)
 
 

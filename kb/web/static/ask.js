@@ -250,13 +250,14 @@ function quotations(text, answer, state) {
   return true;
 }
 
-/** A place an answer is from, on one line: its number, title and path. */
+/** A place an answer is from, on one line: its number, what is over it, path and place. */
 function source(each, state) {
+  const over = each.citation.kind === "part" ? (each.citation.section ?? "") : each.label;
   return h(
     "a",
     { class: each.marker ? "hit source marker-of" : "hit source", ...leadsTo(each.citation, each.chunk_id, state) },
     each.marker ? h("span", { class: "marker" }, each.marker.slice(1, -1)) : null,
-    h("span", { class: "heading", lang: languageOf(each.label) }, h("bdi", {}, each.label.split(" › ").at(-1))),
+    over ? h("span", { class: "heading", lang: languageOf(over) }, h("bdi", {}, over.split(" › ").at(-1))) : null,
     pathOf(each.citation.path),
     h("span", { class: "at" }, placeWord(each.citation)),
   );

@@ -49,10 +49,10 @@ export const byId = (id) => document.getElementById(id);
 
 /** What went wrong, as a sentence with a way out; `ways` are pairs of words and what they do. */
 export function failure(error, ways = []) {
-  const known = words(`error_${error.code}`);
   const flag = FILTERS.find((each) => error.message.startsWith(`--${each.name.replaceAll("_", "-")}: `));
-  const own = flag ? `${words(flag.name) ?? flag.title}: ${error.message.slice(error.message.indexOf(" ") + 1)}` : error.message;
-  const isOwn = LANGUAGE === "en" && !["away", "locked", "model_missing", "query_syntax"].includes(error.code);
+  const known = flag ? t("error_filter", words(flag.name) ?? flag.title) : words(`error_${error.code}`);
+  const own = flag ? error.message.slice(error.message.indexOf(" ") + 1) : error.message;
+  const isOwn = LANGUAGE === "en" && !flag && !["away", "locked", "model_missing", "query_syntax"].includes(error.code);
   const hint = isOwn && !/[{]|--/u.test(error.hint ?? "") ? error.hint : words(`hint_${error.code}`);
   return h(
     "div",

@@ -32,12 +32,23 @@ export async function showRuns(state, holder, go) {
   }
   const found = await get("comparison", "/api/comparison", new URLSearchParams({ before: before.run_id, after: after.run_id }));
   if (!found) return;
-  fill(holder, choice, h("h2", { class: `verdict ${TONES[found.verdict]}` }, t(found.verdict)), h("p", { class: "quiet-line", lang: "en" }, found.reason), metrics(found), groups(before, after), moved(found, state));
+  fill(holder, choice, h("h2", { class: `verdict ${TONES[found.verdict]}` }, t(found.verdict)), because(found), metrics(found), groups(before, after), moved(found, state));
 }
+
+/** What the verdict is from: what hinders it, the metrics that fell, or else nDCG@10. */
+function because(found) {
+  if (found.obstacles.length) return h("p", { class: "quiet-line", lang: "en" }, found.obstacles.join("; "));
+  const fell = found.metrics.filter((each) => each.regressed);
+  const named = fell.length ? fell : found.metrics.filter((each) => each.name === "ndcg_at_10");
+  const said = named.map((each) => `${nameOfMetric(each)} ${signed(each.difference)} (${t("interval")} ${signed(each.low)} … ${signed(each.high)})`);
+  return h("p", { class: "quiet-line" }, [...said, ...(fell.length ? [t("beyond", found.tolerance)] : [])].join(" · "));
+}
+
+const nameOfMetric = (each) => words(each.name) ?? each.name;
 
 function metrics(found) {
   if (!found.metrics.length) return null;
-  return table(t("overAll"), ["", t("questionsHead"), t("beforeRun"), t("afterRun"), t("difference"), t("interval")], found.metrics.map((each) => [words(each.name) ?? each.name, each.questions, figure(each.before), figure(each.after), h("span", { class: tone(each.difference) }, signed(each.difference)), `${signed(each.low)} … ${signed(each.high)}`]));
+  return table(t("overAll"), ["", t("questionsHead"), t("beforeRun"), t("afterRun"), t("difference"), t("interval")], found.metrics.map((each) => [nameOfMetric(each), each.questions, figure(each.before), figure(each.after), h("span", { class: tone(each.difference) }, signed(each.difference)), `${signed(each.low)} … ${signed(each.high)}`]));
 }
 
 /** nDCG@10 by kind of question and language, of both runs. */
@@ -51,7 +62,7 @@ function groups(before, after) {
     rows.map((each) => {
       const was = earlier(each);
       const by = was === null ? null : each.ndcg_at_10 - was;
-      return [each.label, each.questions, was === null ? "–" : figure(was), figure(each.ndcg_at_10), by === null ? "–" : h("span", { class: tone(by) }, signed(by))];
+      return [each.grouping === "lang" ? (words(each.label) ?? each.label) : each.label, each.questions, was === null ? "–" : figure(was), figure(each.ndcg_at_10), by === null ? "–" : h("span", { class: tone(by) }, signed(by))];
     }),
   );
 }

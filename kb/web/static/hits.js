@@ -4,7 +4,7 @@
 import { h } from "./dom.js";
 import { inOneLine } from "./places.js";
 import { address } from "./state.js";
-import { languageOf, t } from "./strings.js";
+import { languageOf, t, words } from "./strings.js";
 
 const BEFORE_MATCH = 24; // characters of a snippet before its first match: it is on the first of two lines
 
@@ -88,10 +88,22 @@ export function placeWord(place) {
     case "caption":
       return t("caption", place.model);
     case "part":
-      return place.label;
+      return partWord(place);
     default:
       return place.kind === "code" ? t("line", place.line_start, place.line_end) : t("line", place.start, place.end);
   }
+}
+
+/** A part of a file as a person says it; the heading over it is said elsewhere. */
+function partWord({ part, section }) {
+  const said = part.split("&").map((each) => {
+    const [key, value] = each.split("=");
+    const name = words(`part_${key}`, "", false) === null ? null : `part_${key}`;
+    const shown = decodeURIComponent(name ? value.replace(":", "–") : value);
+    if (shown === section) return "";
+    return name ? t(name, shown, value.includes(":")) : shown;
+  });
+  return said.filter(Boolean).join(" ");
 }
 
 /** Milliseconds as minutes and seconds. */

@@ -5,7 +5,7 @@ import { get } from "./api.js";
 import { byId, fill, h, icon } from "./dom.js";
 import { FILTERS } from "./filter_table.js";
 import { FILTER_NAMES, filtered, searched } from "./state.js";
-import { number, t, words } from "./strings.js";
+import { mediaWord, number, t, words } from "./strings.js";
 
 export const MODES = ["hybrid", "lexical", "vector"];
 const CHIPS = ["media", "path_glob", "tag", "lang", "dated"]; // the others are under More
@@ -13,7 +13,7 @@ const REST = FILTERS.filter((each) => !CHIPS.includes(each.name));
 const NAMED = ["media", "lang", "trust_min"]; // whose values are words of the page
 
 const titleOf = (filter) => words(filter.name) ?? filter.title;
-const valueWord = (name, value) => (NAMED.includes(name) ? (words(`media_${value}`) ?? words(value) ?? value) : name === "path_glob" ? value.replace(/\/\*\*$/u, "/") : value);
+const valueWord = (name, value) => (NAMED.includes(name) ? mediaWord(value) : name === "path_glob" ? value.replace(/\/\*\*$/u, "/") : value);
 const valuesOf = (state, names) => names.flatMap((name) => [state[name]].flat().filter(Boolean).map((value) => [name, value]));
 
 /** How many filters are in force. */

@@ -57,7 +57,7 @@ export const TABLE = {
   pdf: ["PDFs", "PDF"],
   image: ["pictures", "그림"],
   audio: ["recordings", "녹음"],
-  code: ["code", "코드"],
+  code: ["source code", "소스 코드"],
   media_text: ["text", "글"],
   media_notebook: ["notebooks", "주피터 노트북"],
   media_html: ["web pages", "웹 페이지"],
@@ -95,6 +95,17 @@ export const TABLE = {
   page: [(label) => `p. ${label}`, (label) => `${label}쪽`],
   region: ["in the picture", "그림 속"],
   caption: [(model) => `as ${model} sees it`, (model) => `${model}의 설명`],
+  part_slide: [(place, several) => `slide${several ? "s" : ""} ${place}`, (place) => `슬라이드 ${place}`],
+  part_cell: [(place, several) => `cell${several ? "s" : ""} ${place}`, (place) => `셀 ${place}`],
+  part_entry: [(place) => `entry ${place}`, (place) => `항목 ${place}`],
+  part_node: [(place) => `node ${place}`, (place) => `노드 ${place}`],
+  part_chapter: [(place, several) => `chapter${several ? "s" : ""} ${place}`, (place) => `${place}장`],
+  part_message: [(place) => `message ${place}`, (place) => `메일 ${place}`],
+  part_section: [(place) => `section ${place}`, (place) => `${place}구역`],
+  part_note: [(place, several) => `note${several ? "s" : ""} ${place}`, (place) => `주석 ${place}`],
+  part_comment: [(place, several) => `comment${several ? "s" : ""} ${place}`, (place) => `메모 ${place}`],
+  part_para: [(place, several) => `paragraph${several ? "s" : ""} ${place}`, (place) => `${place}문단`],
+  part_part: [(place, several) => `part${several ? "s" : ""} ${place}`, (place) => `${place}부분`],
   // Start.
   startCount: [(documents, passages) => `${one(documents, "document")}, ${one(passages, "passage")}`, (documents, passages) => `문서 ${number(documents)}개, 구절 ${number(passages)}개`],
   from: [(root) => `from ${root}`, (root) => root],
@@ -229,8 +240,8 @@ export const TABLE = {
   ofThese: ["Of these", "내용"],
   showEntries: ["Show more", "더 보기"],
   kindCount: [
-    (count, media, lang) => `${number(count)} ${count === 1 ? { markdown: "note", pdf: "PDF", image: "picture", audio: "recording", code: "source" }[media] ?? media : { markdown: "notes", pdf: "PDFs", image: "pictures", audio: "recordings", code: "sources" }[media] ?? media}${lang ? ` in ${lang}` : ""}`,
-    (count, media, lang) => `${lang ? `${lang} ` : ""}${{ markdown: "노트", pdf: "PDF", image: "그림", audio: "녹음", code: "소스" }[media] ?? media} ${number(count)}개`,
+    (count, media, lang) => `${number(count)} ${count === 1 ? mediaWord(media).replace(/s$/u, "") : mediaWord(media)}${lang ? ` in ${lang}` : ""}`,
+    (count, media, lang) => `${lang ? `${lang} ` : ""}${mediaWord(media)} ${number(count)}개`,
   ],
   noChanges: ["All that kept answers quote, and all that golden questions expect, is in the files as it was.", "저장된 답변이 인용한 곳과 평가 질문이 기대하는 곳이 모두 파일에 그대로 있습니다."],
   answersChanged: [(count) => `${one(count, "answer")} ${count === 1 ? "cites" : "cite"} lines that changed`, (count) => `인용한 행이 바뀐 답변 ${count}개`],
@@ -246,6 +257,7 @@ export const TABLE = {
   worse: ["Worse", "나빠짐"],
   undecided: ["No difference beyond the noise", "뚜렷한 차이 없음"],
   not_comparable: ["Not comparable", "비교할 수 없음"],
+  beyond: [(tolerance) => `beyond the tolerance of ${tolerance}`, (tolerance) => `허용 범위 ${tolerance} 초과`],
   overAll: ["Over all questions", "모든 질문"],
   questionsHead: ["Questions", "질문"],
   difference: ["Difference", "차이"],
@@ -295,6 +307,7 @@ export const TABLE = {
   hint_not_found: ["It may have been moved, or be new: kb ingest reads what changed.", "옮겨졌거나 새 파일일 수 있습니다. kb ingest가 바뀐 것을 읽습니다."],
   error_invalid_argument: ["A filter has a value that is none.", "필터 값이 올바르지 않습니다."],
   hint_invalid_argument: ["Change it or take it away.", "바꾸거나 해제하세요."],
+  error_filter: [(filter) => `${filter}: the value cannot be used.`, (filter) => `필터 값을 쓸 수 없습니다: ${filter}`],
   error_other: ["That did not work.", "처리하지 못했습니다."],
 };
 
@@ -324,6 +337,9 @@ export function words(name, ...about) {
   const found = Object.hasOwn(TABLE, name) ? TABLE[name][LANGUAGE === "ko" ? 1 : 0] : null;
   return typeof found === "function" ? found(...about) : found;
 }
+
+/** What documents of a kind are called. */
+export const mediaWord = (media) => words(`media_${media}`) ?? words(media) ?? media;
 
 /** The words for `name`, which the table has. */
 export function t(name, ...about) {
