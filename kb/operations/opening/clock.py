@@ -11,8 +11,9 @@ def now_utc() -> str:
 
 
 def from_ns(time_ns: int) -> str:
-    """A file time (nanoseconds since 1970) as RFC 3339."""
-    return from_datetime(datetime.fromtimestamp(time_ns / 1e9, UTC))
+    """A file time (nanoseconds since 1970) as RFC 3339, cut to microseconds as in `sql/views/property_values.sql`."""
+    seconds, part_ns = divmod(time_ns, 1_000_000_000)
+    return from_datetime(datetime.fromtimestamp(seconds, UTC).replace(microsecond=part_ns // 1000))
 
 
 def from_datetime(moment: datetime) -> str:
