@@ -48,7 +48,6 @@ _FUNCTIONS: Mapping[str, tuple[int, Sequence[type[Any]]]] = {
     "Run": (9, (_P, _P, _P, _P, _SIZE, _P, _SIZE, _P)),
     "CreateSessionOptions": (10, (_P,)),
     "DisableMemPattern": (17, (_P,)),
-    "DisableCpuMemArena": (19, (_P,)),
     "SetSessionGraphOptimizationLevel": (23, (_P, _INT)),
     "SetIntraOpNumThreads": (24, (_P, _INT)),
     "SetInterOpNumThreads": (25, (_P, _INT)),
@@ -202,8 +201,6 @@ class _Library:
             self.call("SetInterOpNumThreads", options, 1)
             # A memory pattern would be kept for each text length.
             self.call("DisableMemPattern", options)
-            if not optimised:
-                self.call("DisableCpuMemArena", options)
             self.call("SetSessionGraphOptimizationLevel", options, _OPTIMISE_ALL if optimised else _OPTIMISE_NOTHING)
             for key, set_to in (_OPTIMISED if optimised else _AS_IT_IS).items():
                 self.call("AddSessionConfigEntry", options, key, set_to)
