@@ -44,14 +44,10 @@ class ReadingJudge:
         self.logits = logits
         self.read_texts: list[str] = []
 
-    def read(self, question: str, given: Sequence[tuple[Passage, Sequence[Sentence]]]) -> list[PassageReading]:
-        self.read_texts += [passage.text for passage, _ in given]
-        return [
-            PassageReading(
-                self.logits.get(passage.text, 0.0), tuple(self.logits.get(each.text, 0.0) for each in sentences)
-            )
-            for passage, sentences in given
-        ]
+    def read(self, question: str, passage: Passage, sentences: Sequence[Sentence]) -> PassageReading:
+        self.read_texts.append(passage.text)
+        of_sentences = tuple(self.logits.get(each.text, 0.0) for each in sentences)
+        return PassageReading(self.logits.get(passage.text, 0.0), of_sentences)
 
 
 class ScriptedModel:

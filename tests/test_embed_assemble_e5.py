@@ -274,7 +274,7 @@ def test_a_judge_scores_a_passage_and_its_sentences(with_judge: tuple[Path, dict
     shares = np.exp(logits) / np.exp(logits).sum()
     score = tensors["head.score.weight"][0] @ np.concatenate([last[0], shares @ of_passage])
     parts = [Sentence(1, start, end, text[start:end]) for start, end in ((0, 4), (5, 10))]
-    got, again = judge.read("j", [(given, parts), (given, ())])
+    got, again = judge.read("j", given, parts), judge.read("j", given, ())
     assert (again.score, again.sentences) == (got.score, ())
     assert got.score == pytest.approx(float(score + tensors["head.score.bias"][0]), abs=0.5)
     at = len(judge.tokens.token_ids("passage: abc."))

@@ -432,8 +432,8 @@ def test_a_refusal_points_to_places_only_where_some_are_near(
     vault: Vault, logit: float, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Far:
-        def read(self, question: str, given: Sequence[tuple[Passage, Sequence[Sentence]]]) -> list[PassageReading]:
-            return [PassageReading(logit, (logit,) * len(sentences)) for _, sentences in given]
+        def read(self, question: str, passage: Passage, sentences: Sequence[Sentence]) -> PassageReading:
+            return PassageReading(logit, (logit,) * len(sentences))
 
     monkeypatch.setattr(Base, "judge", property(lambda base: Far()))
     monkeypatch.setattr("kb.operations.ask.findings.Findings.state", property(lambda found: "refused"))

@@ -46,7 +46,7 @@ def differing(
             and (other.passage.lang != first.passage.lang or shared >= wanted)
             and not (knows_all and has_strangers(question, other.passage))
         ):
-            (read,) = judge.read(question, [(other.passage._replace(text=other.best.text), ())])
+            read = judge.read(question, other.passage._replace(text=other.best.text), ())
             if read.score >= max(_LEAST_LOGIT, first.logit - _NEARLY_AS_LIKELY):
                 return other
     return None

@@ -9,6 +9,7 @@ known answers: `python -m benchmarks answers`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 
 from kb.answer.words import Words, expectation, folded_term, words_of
@@ -19,6 +20,7 @@ from kb.language.lists import pattern
 from kb.language.sentences import Line, is_code, sentences, text_lines
 from kb.records import NamedTuple
 from kb.retrieve.index import Index
+from kb.threads import submit
 
 READ_PASSAGES = 5
 """How many of the first passages are read sentence by sentence."""
@@ -135,16 +137,19 @@ def read_excerpts(
         return tuple(choose_pieces(question, *each) for each in scored)
     least = scored[0][0].score - _COMPARED_GAP
     near = list(takewhile(lambda each: each[0].score >= least, scored[:COMPARED_PASSAGES]))
-    whole = judge.read(question, [(passage, [sentence for sentence, _ in words]) for passage, words in near])
-    chosen = [
-        choose_pieces(question, passage, _joined(words, read.sentences))
-        for (passage, words), read in zip(near, whole, strict=True)
-    ]
-    alone = judge.read(question, [(each.passage._replace(text=each.alone().text()), ()) for each in chosen])
-    logits = [(one.score + other.score) / 2 for one, other in zip(whole, alone, strict=True)]
-    order = sorted(range(len(near)), key=lambda at: -chosen[at].passage.score - _LOGIT_WEIGHT * logits[at])
+    begun = [submit(partial(_read, question, *each, judge)) for each in near[1:]]
+    read = [_read(question, *near[0], judge), *(wait() for wait in begun)]
+    read.sort(key=lambda each: -each.passage.score - _LOGIT_WEIGHT * (each.logit or 0))
     others = (choose_pieces(question, *each) for each in scored[len(near) :])
-    return (*(chosen[at]._replace(logit=logits[at]) for at in order), *others)
+    return (*read, *others)
+
+
+def _read(question: str, passage: Passage, by_words: Sequence[tuple[Sentence, float]], judge: PassageJudge) -> Excerpt:
+    """The pieces of a passage that a judge finds likely, and its logit of both readings."""
+    whole = judge.read(question, passage, [sentence for sentence, _ in by_words])
+    chosen = choose_pieces(question, passage, _joined(by_words, whole.sentences))
+    alone = judge.read(question, passage._replace(text=chosen.alone().text()), ())
+    return chosen._replace(logit=(whole.score + alone.score) / 2)
 
 
 def _joined(by_words: Sequence[tuple[Sentence, float]], logits: Sequence[float]) -> list[tuple[Sentence, float]]:

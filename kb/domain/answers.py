@@ -62,8 +62,8 @@ class PassageReading(NamedTuple):
 class PassageJudge(Protocol):
     """A model that reads a question and a passage together."""
 
-    def read(self, question: str, given: Sequence[tuple[Passage, Sequence[Sentence]]]) -> list[PassageReading]:
-        """Reads each passage under its headings, and scores these sentences of it. Raises: ModelError."""
+    def read(self, question: str, passage: Passage, sentences: Sequence[Sentence]) -> PassageReading:
+        """Reads a passage under its headings, and scores these sentences of it. Raises: ModelError."""
 
 
 class SecondVerdict(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from functools import partial
 from heapq import nlargest
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from kb.embed.installed.onnx_library import Session, Tensor, open_session
 from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
 from kb.embed.text import encoder_text, passage_text
 from kb.records import NamedTuple
-from kb.threads import submit
 
 JUDGE_FILE, JUDGE_WEIGHTS_FILE = "onnx/judge.onnx", "onnx/judge.bin"
 
@@ -42,12 +40,8 @@ class InstalledJudge(NamedTuple):
     session: Session
     tokens: WordTokens
 
-    def read(self, question: str, given: Sequence[tuple[Passage, Sequence[Sentence]]]) -> list[PassageReading]:
-        """Reads each passage under its headings, and scores these sentences of it. Raises: ModelError."""
-        others = [submit(partial(self._read, question, *each)) for each in given[1:]]
-        return [*(self._read(question, *each) for each in given[:1]), *(wait() for wait in others)]
-
-    def _read(self, question: str, passage: Passage, sentences: Sequence[Sentence]) -> PassageReading:
+    def read(self, question: str, passage: Passage, sentences: Sequence[Sentence]) -> PassageReading:
+        """Reads a passage under its headings, and scores these sentences of it. Raises: ModelError."""
         text = PREFIXES["passage"] + passage_text(passage.title, passage.heading_path, passage.text)
         above = len(text) - len(passage.text)
         asked = self._ids(PREFIXES["query"] + question)[:LONGEST_QUESTION]
