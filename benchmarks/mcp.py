@@ -114,7 +114,7 @@ def _started(base: KnowledgeBase, *args: str) -> tuple[str, list[str]]:
     return sys.executable, ["-c", _ENTRY, "--config", str(base.config_path), "--set", _OBJECTS, "mcp", *args]
 
 
-def _spoken(base: KnowledgeBase) -> Client:
+def spoken(base: KnowledgeBase) -> Client:
     program, args = _started(base)
     return Client(stdio_client(StdioServerParameters(command=program, args=args)))
 
@@ -125,7 +125,7 @@ async def _agent(base: KnowledgeBase, asked: Sequence[AgentQuestion]) -> tuple[f
     spent: list[int] = []
     with open_base(base.config) as session:
         counter = token_counter(session.config, session.models)
-    async with _spoken(base) as client:
+    async with spoken(base) as client:
         for each in asked:
             search = {"query": each.text, "max_tokens": SEARCH_TOKENS}
             found = await client.call_tool("search", search)
@@ -170,7 +170,7 @@ async def in_turns(base: KnowledgeBase, words: Sequence[str]) -> Turns:
     spoken: list[float] = []
     with open_base(base.config, many=True) as session:
         start = perf_counter()
-        async with _spoken(base) as client:
+        async with spoken(base) as client:
             await client.call_tool("search", {"query": words[0]})
             first_s = perf_counter() - start
             for round_number in range(ROUNDS + 1):
@@ -191,7 +191,7 @@ async def looped(
 ) -> list[float]:
     """The server's memory in MB after each part of many calls, without models."""
     found = []
-    async with _spoken(base) as client:
+    async with spoken(base) as client:
         for _ in range(parts):
             for number in range(calls // parts):
                 text = words[number % len(words)]
