@@ -4,11 +4,15 @@ The vault: the notes of `fixtures/vault`, and the pages of `xling-fastapi`, each
 turns in the order of their names. The tasks (`questions/agent-tasks.jsonl`) were written before the first run: 9 in
 Korean, 6 in English, two facts each, mostly of two files, in whatever language the file is.
 
-By `search` the agent takes two steps. In each it searches for the step's question (`{}`: what the first fact's pattern
-captured in what it has fetched), with six hits and 1,100 tokens, and fetches, with 850 tokens, the first two hits and
-the first whose snippet is in the other script (Hangul or none). The task is solved where what it fetched holds both
-facts. By `ask` it asks the whole question once, in at most six steps; the task is solved where the reply holds both
-facts and is no refusal. Tokens are those of all texts that the tools give.
+By `search` the agent has 4,000 tokens. It searches for the questions of both steps at once (eight hits); where the
+second leans on the first answer (`{}`: what the first fact's pattern captured in what was fetched; without that, the
+whole question), it searches twice (six hits), with half of the tokens each. It fetches the hits with the tokens that
+are left: those whose snippet has Hangul and those without by turns, beginning with the first hit. While 1,000 tokens
+are left it goes on with the next page. The task is solved where what it fetched holds both facts.
+
+By `ask` the agent asks the whole question once, in at most six steps. Where kb is not sure, it fetches what kb names as
+nearest and what it cites, with 2,000 tokens. The task is solved where the reply, which is no refusal, or what was
+fetched holds both facts. Tokens are those of all texts that the tools give.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ import json
 import re
 import shutil
 import tempfile
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,8 +37,9 @@ from kb.operations.opening.base import open_base
 from kb.operations.opening.paging import TokenCounter, token_counter
 
 NOTES = Path(__file__).parents[1] / "fixtures" / "vault"
-HITS, SEARCH_TOKENS, FETCH_TOKENS = 6, 1_100, 850
-DEPTH = 6
+MOST_TOKENS, LEAST_TOKENS = 4_000, 1_000
+DEPTH, READ_TOKENS = 6, 2_000
+_CITED = re.compile(r"[^\s,]+#[^\s,]+")
 _HANGUL = re.compile("[가-힣]")
 
 
@@ -108,28 +114,46 @@ async def _solved(base: KnowledgeBase, tasks: list[Task]) -> tuple[list[Outcome]
 async def _by_search(client: Client, counter: TokenCounter, task: Task) -> Outcome:
     given: list[str] = []
     fetched = ""
-    for step in task.steps:
-        first = re.search(task.holds[0], fetched)
-        query = step.format(*(first.groups() if first else ())) if first or "{}" not in step else task.question
-        found = await client.call_tool("search", {"query": query, "limit": HITS, "max_tokens": SEARCH_TOKENS})
-        cited = _chosen(query, found.structured_content["hits"])
-        read = await client.call_tool("fetch", {"citations": cited, "max_tokens": FETCH_TOKENS})
-        given += [_text(found), _text(read)]
-        fetched += "\n".join(place["text"] for place in read.structured_content["places"])
+    first, second = task.steps
+    for asked in [(first,), (second,)] if "{}" in second else [(first, second)]:
+        known = re.search(task.holds[0], fetched)
+        query, *also = [each.format(*known.groups()) if known else each for each in asked]
+        query = task.question if "{}" in query else query
+        left = MOST_TOKENS * len(asked) // 2
+        search = {"query": query, "also": also, "limit": 4 + 2 * len(asked)}
+        while left >= LEAST_TOKENS:
+            found = await client.call_tool("search", {**search, "max_tokens": left // 2})
+            cited = _in_order(found.structured_content["hits"])
+            left -= counter.count(_text(found))
+            read = await client.call_tool("fetch", {"citations": cited, "max_tokens": left})
+            left -= counter.count(_text(read))
+            given += [_text(found), _text(read)]
+            fetched += "\n".join(place["text"] for place in read.structured_content["places"])
+            search["cursor"] = found.structured_content["next_cursor"]
     return _outcome(task, fetched, given, counter)
 
 
-def _chosen(query: str, hits: list[dict[str, Any]]) -> list[str]:
-    """The citations to fetch: the first two, and the first that is not in the script of the question."""
-    in_hangul = bool(_HANGUL.search(query))
-    other = [hit for hit in hits[2:] if bool(_HANGUL.search(hit["snippet"])) != in_hangul]
-    return [hit["citation"] for hit in (*hits[:2], *other[:1])]
+def _in_order(hits: list[dict[str, Any]]) -> list[str]:
+    """The citations in the order in which they are read."""
+    scripts: dict[bool, list[str]] = {}
+    for hit in hits:
+        scripts.setdefault(bool(_HANGUL.search(hit["snippet"])), []).append(hit["citation"])
+    return [each for pair in zip_longest(*scripts.values()) for each in pair if each]
 
 
 async def _by_ask(client: Client, counter: TokenCounter, task: Task) -> Outcome:
     answer = await client.call_tool("ask", {"question": task.question, "depth": DEPTH})
-    refused = answer.structured_content["state"] == "refused"
-    return _outcome(task, "" if refused else _text(answer), [_text(answer)], counter)
+    structured, given = answer.structured_content, [_text(answer)]
+    read = "" if structured["state"] == "refused" else given[0]
+    if structured["state"] != "answered":
+        refused = [step for step in structured.get("steps", ())[1:] if step["state"] == "refused"]
+        cited = [*(place for step in refused for place in step["places"][:2])]
+        cited += [place for note in structured["notes"] if "lang=" in note for place in _CITED.findall(note)]
+        cited += [place["citation"] for place in structured["places"]]
+        fetched = await client.call_tool("fetch", {"citations": cited, "max_tokens": READ_TOKENS})
+        given.append(_text(fetched))
+        read += given[-1]
+    return _outcome(task, read, given, counter)
 
 
 def _outcome(task: Task, text: str, given: list[str], counter: TokenCounter) -> Outcome:

@@ -167,7 +167,7 @@ class Turns(NamedTuple):
 async def in_turns(base: KnowledgeBase, words: Sequence[str]) -> Turns:
     """The same page of hits by a session in this process and by a server, a round of the questions each by turns."""
     direct: list[float] = []
-    spoken: list[float] = []
+    called: list[float] = []
     with open_base(base.config, many=True) as session:
         start = perf_counter()
         async with spoken(base) as client:
@@ -182,8 +182,8 @@ async def in_turns(base: KnowledgeBase, words: Sequence[str]) -> Turns:
                 for text in texts:
                     start = perf_counter()
                     await client.call_tool("search", {"query": text})
-                    spoken += [1000 * (perf_counter() - start)] if round_number else []
-            return Turns(first_s, median(direct), median(spoken), _server_memory())
+                    called += [1000 * (perf_counter() - start)] if round_number else []
+            return Turns(first_s, median(direct), median(called), _server_memory())
 
 
 async def looped(

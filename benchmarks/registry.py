@@ -35,6 +35,7 @@ BENCHMARKS = {
     "scans": "made-up scans in columns, page by page: character error and time against bare tesseract",
     "photographed": "made-up photographs of receipts, menus and invoices: whole rows beside bare tesseract's",
     "mcp": "* agents' calls against Python's, memory, many clients, a scripted agent; needs KB_TEST_MODEL_DIR",
+    "agents": "* tasks of two steps in a vault of two languages, by search and by ask; needs KB_TEST_MODEL_DIR",
     "mcp_calls": "100,000 calls of agents in a loop, memory by tenths; a call over 10,000 passages; needs models",
     "code": "questions about the sources of packages: line@1, line@10, IoU@1; fetches them, needs universal-ctags",
     "ui": "hits after a key on the page and in the terminal, first paint, memory, 8 tabs; needs models, Chromium",
@@ -46,6 +47,7 @@ BENCHMARKS = {
 LONG = {
     "pdf_vault",
     "mcp",
+    "agents",
     "mcp_calls",
     "hybrid",
     "words",

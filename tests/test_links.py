@@ -35,11 +35,11 @@ def kept(tmp_path: Path) -> Vault:
 
 
 def links(kb: Kb, path: str) -> list[tuple[int, str | None]]:
-    return [(each["line"], each["target_path"]) for each in kb("related", path, "--json").json["links"]]
+    return [(each["line"], each["target_path"]) for each in kb("inspect", "doc", path, "--json").json["links"]]
 
 
 def backlinks(kb: Kb, path: str) -> list[tuple[str, int]]:
-    return [(each["doc_path"], each["line"]) for each in kb("related", path, "--json").json["backlinks"]]
+    return [(each["doc_path"], each["line"]) for each in kb("inspect", "doc", path, "--json").json["backlinks"]]
 
 
 def broken(kb: Kb) -> list[tuple[str, int, str, str | None]]:
@@ -61,7 +61,7 @@ def test_a_link_reaches_the_document_of_its_path_name_or_alias(kept: Vault) -> N
     assert links(kb, "work/plan.md") == [(6, "start.md"), (6, "plan.md")]
     assert links(kb, "deep/link.md") == [(3, "deep/er/한글.md"), (5, "deep/er/한글.md")]
     assert links(kb, "deep/er/한글.md") == []
-    kinds = [each["kind"] for each in kb("related", "start.md", "--json").json["links"]]
+    kinds = [each["kind"] for each in kb("inspect", "doc", "start.md", "--json").json["links"]]
     assert kinds == ["wikilink", "wikilink", "wikilink", "wikilink", "embed", "citation", "markdown"]
 
 
@@ -73,7 +73,9 @@ def test_backlinks_are_the_links_that_reach_a_document(kept: Vault) -> None:
     assert "work/plan.md#L6" in shown
     assert "backlinks" in kb("inspect", "doc", "plan.md").stdout
     assert kb("related", "nowhere.md").code == 2
-    assert backlinks(kb, "한글.md") == [("deep/link.md", 3), ("deep/link.md", 5)]
+    assert backlinks(kb, "deep/er/한글.md") == [("deep/link.md", 3), ("deep/link.md", 5)]
+    once = kb("related", "한글.md", "--json").json["backlinks"]
+    assert [(each["doc_path"], each["line"]) for each in once] == [("deep/link.md", 3)]
     with open_base(load(str(kept.config))) as session:
         listed = list_things(session, "links", glob="/plan.md")
     assert [(each.name, each.detail) for each in listed.items] == [

@@ -160,8 +160,10 @@ def told(structured: Any) -> list[str]:
     parts = structured if isinstance(structured, list) else structured.values() if isinstance(structured, dict) else ()
     found = [each for part in parts for each in told(part)]
     if isinstance(structured, dict):
-        named = ("citation", "snippet", "answer", "next_cursor", "code", "last_ingest_at", "before", "after", "name")
+        named = ("citation", "snippet", "answer", "next_cursor", "code", "last_ingest_at", "name")
         found += [structured[name] for name in named if isinstance(structured.get(name), str)]
+        found += [f"{name} #{structured[name].split('#')[1]}" for name in ("before", "after") if structured.get(name)]
+        found += structured.get("linked_from", [])
         found += structured["text"].split("\n") if "text" in structured else []
     return found
 

@@ -228,6 +228,37 @@ def test_the_last_places_of_a_search_are_of_the_other_language(fake_models: Fake
         assert "가장 가까운 곳" not in text_of(other)
 
 
+def test_what_kb_is_not_sure_of_names_the_nearest_places_of_the_other_language(
+    fake_models: FakeModels, tmp_path: Path
+) -> None:
+    notes = {f"ko/{n}.md": f"# 배터리 {n}\n\n배터리를 {n}월에 샀다.\n" for n in range(3)}
+    notes |= {f"en/{n}.md": f"# Sheet {n}\n\nThe pump {n} is checked before it is used.\n" for n in range(3)}
+    made = indexed_vault(tmp_path, notes, settings=EMBEDDING, mode="hybrid", embed=True)
+    asked = {"question": "배터리는 누가 바꾸고 열쇠는 어디에 두나?", "depth": 4}
+    answer = call(made, "ask", **asked)
+    assert answer.structured_content["state"] != "answered"
+    (note,) = [each for each in answer.structured_content["notes"] if "lang=en" in each]
+    assert re.match(r"언어 en에서 가장 가까운 곳: en/\d\.md#L1-L3(, en/\d\.md#L1-L3)* \(lang=en로 더\)$", note)
+    assert note in text_of(answer)
+    assert "lang=en" not in text_of(call(made, "ask", **asked, lang="ko"))
+    refused = [step for step in answer.structured_content["steps"][1:] if step["state"] == "refused"]
+    assert refused
+    for step in refused:
+        assert f"{step['question']}; nearest: {', '.join(step['places'][:2])}" in text_of(answer)
+
+
+def test_a_fetched_note_names_the_notes_that_link_to_it_each_once_and_none_that_is_hidden(tmp_path: Path) -> None:
+    notes = {f"from {name}.md": "# From\n\nSee [[heron]].\n\nAnd [[heron]] again.\n" for name in "abcd"}
+    notes |= {"heron.md": "# Heron\n\nIt nests, see [[heron]].\n\n## Food\n\nFish.\n"}
+    notes["from a.md"] = "---\ntags: [never-to-mcp]\n---\n" + notes["from a.md"]
+    made = indexed_vault(tmp_path, notes)
+    fetched = call(made, "fetch", citations=["heron.md#L5-L7", "heron.md", "from%20b.md"])
+    linked = [f"from%20{name}.md#L3" for name in "bcd"]
+    assert [each.get("linked_from") for each in fetched.structured_content["places"]] == [linked, None, None]
+    assert text_of(fetched).count(f"\nlinked from: {', '.join(linked)}\n") == 1
+    assert text_of(fetched).count("linked from") == 1
+
+
 def test_a_hit_has_the_day_by_which_dated_finds_its_document(tmp_path: Path) -> None:
     created = "---\ncreated: 2024-07-03\n---\n# Heron\n\nA heron nests.\n"
     made = indexed_vault(

@@ -39,6 +39,7 @@ _ENDED = re.compile(r"(?<=[?？])\s+")
 # `when and how` asks one thing in two ways.
 _LEFT_OPEN = re.compile(r"\b(?:what|how|why|who|when|where|which)\Z", re.IGNORECASE)
 _JOINED_BY = re.compile(r"^(?:그리고|또한|또|and)\s+", re.IGNORECASE)
+_CONJUNCTIONS = frozenset(("그리고", "또한", "또", "및"))
 _TOLD = re.compile(r"다[.。]?\Z")
 _COMPARISONS = ("compared", "compared_from", "compared_with", "compared_vs", "compared_ko", "compared_how_ko")
 # A longer side of a comparison is a sentence, not a thing to compare.
@@ -137,7 +138,8 @@ def _joined_in_korean(text: str) -> tuple[Part, ...]:
     pieces: list[list[str]] = [[]]
     for position, word in enumerate(words):
         behind = words[position + 1 :]
-        pieces[-1].append(word)
+        if pieces[-1] or word not in _CONJUNCTIONS:
+            pieces[-1].append(word)
         if not behind or not joins.search(word) or helps.match(behind[0]):
             continue
         if asks.search(" ".join(pieces[-1])) and asks.search(" ".join(behind)) and len(pieces[-1]) > 1:
@@ -149,7 +151,20 @@ def _joined_in_korean(text: str) -> tuple[Part, ...]:
     for piece in pieces[1:]:
         has_own = any(pattern("compound", "topic_ko").search(word) for word in piece)
         parts.append(" ".join(piece if has_own else [*topic, *piece]))
-    return tuple(Part(each, each, "part") for each in (part.rstrip(" ,，") for part in parts))
+    return tuple(Part(each, each, "part") for each in map(_ended, parts))
+
+
+def _ended(part: str) -> str:
+    """A part of a Korean question as a question: 무엇이고 → 무엇인가?, 재시도하며 → 재시도하나?"""
+    words = part.rstrip(" ,，;").split()
+    while len(words) > 1 and words[-1] in _CONJUNCTIONS:
+        words.pop()
+    match = pattern("compound", "asked_end_ko").match(words[-1])
+    if match is not None:
+        words[-1] = match["stem"] + (
+            "인가?" if match["end"][0] in "이인" else "은가?" if match["end"] == "은데" else "나?"
+        )
+    return " ".join(words)
 
 
 def _topic(words: Sequence[str]) -> Sequence[str]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from kb.answer.spans import as_markdown
-from kb.domain.answers import Answer
+from kb.domain.answers import Answer, Hop
 from kb.domain.citations import cited_lines
 from kb.domain.filters import OPTIONS
 from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Neighbour, Picture, Pictures
@@ -25,6 +25,8 @@ from kb.wire.agents import TakenIn
 
 V = TypeVar("V")
 
+_HASH_DIGITS = 8
+_NEAR_PLACES = 2  # of a step that is not answered
 _SAME_CHARS = 60  # an answer with this much of a quotation contains it
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
@@ -156,16 +158,16 @@ def _place_text(place: FetchedPlace, fence: Fence) -> str:
         facts.append(f"of {place.total_lines} lines")
     facts += ["rest by next_cursor"] if place.is_cut else []
     facts += [] if place.is_current else ["the file has changed since it was indexed: this is the indexed text"]
-    facts.append(f"blake3 {place.hash[:16]}")
-    head = f"{visible_line(place.citation.to_uri())} ({', '.join(facts)})"
-    around = [
-        f"{word}: {visible_line(each.uri)}" for word, each in (("before", place.before), ("after", place.after)) if each
-    ]
+    facts.append(f"blake3 {place.hash[:_HASH_DIGITS]}")
+    around = (("before", place.before), ("after", place.after))
+    facts += [f"{word} #{visible_line(each.uri.rpartition('#')[2])}" for word, each in around if each]
     over = " › ".join(visible_line(each) for each in place.heading_path) or visible_line(place.title)
     if place.first_line is not None:
         lines = [f"{number}\t{line}" for number, line in enumerate(lines, place.first_line)]
-    beside = ["  ".join(around)] if around else []
-    return fence.around("\n".join((head, *beside, f"[{over}]", *lines)))
+    head = f"{visible_line(place.citation.to_uri())} ({', '.join(facts)})"
+    links = ", ".join(visible_line(each.to_uri()) for each in place.linked_from)
+    linked = [f"linked from: {links}"] if links else []
+    return fence.around("\n".join((head, *linked, f"[{over}]", *lines)))
 
 
 def answer_text(answer: Answer) -> str:
@@ -184,11 +186,18 @@ def answer_text(answer: Answer) -> str:
         head = f"{each.marker or '-'} {visible_line(each.citation.to_uri())}"
         quoted = (each.label, each.quote) if each.quote and not _is_in(each.quote, answer.text) else ()
         parts.append(fence.around("\n".join((head, *quoted))))
-    told = [f"step {hop.number} ({hop.state}): {visible_line(hop.question)}" for hop in answer.hops]
+    told = [_step_text(hop) for hop in answer.hops]
     told += [f"note: {visible_line(note)}" for note in (*answer.notes, *([answer.why] if answer.why else ()))]
     parts += [fence.around("\n".join(told))] if told else []
     parts += [f"session: {visible_line(answer.conversation_id)}"] if answer.conversation_id else []
     return "\n".join(parts)
+
+
+def _step_text(hop: Hop) -> str:
+    """A step of an answer; without enough evidence, also the nearest places."""
+    near = [visible_line(each.citation.to_uri()) for each in hop.places[:_NEAR_PLACES]]
+    told = f"; nearest: {', '.join(near)}" if near and hop.state == "refused" and hop.why != "whole" else ""
+    return f"step {hop.number} ({hop.state}): {visible_line(hop.question)}{told}"
 
 
 def _is_in(quote: str, text: str) -> bool:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from kb.domain.answers import Answer
 from kb.domain.filters import named_filters
 from kb.domain.results.fetched import Picture, Pictures
 from kb.domain.results.inspection import ListedKind
 from kb.domain.run_handle import RunHandle
+from kb.domain.search import SearchQuery
 from kb.errors import UsageError
 from kb.mcp.text import (
     Fence,
@@ -33,12 +35,15 @@ from kb.operations.ingest.requests import ingest_request
 from kb.operations.inspect.listing import base_status, list_things
 from kb.operations.opening.base import Base
 from kb.operations.opening.exposure import shown_below
-from kb.operations.search.pages import search_page
+from kb.operations.search.pages import near_in_other_language, search_page
+from kb.retrieve.notes import note
 from kb.wire.agents import FetchedTexts, FoundPassages, GivenAnswer, TakenIn
 from kb.wire.arguments import DEFAULT_HITS, DEFAULT_LISTED, DEFAULT_SEARCH_TOKENS, fetch_request
 
 # Agents have conversations apart from the owner's, which may hold what is hidden from agents.
 _KEPT_APART = "mcp/"
+
+_NEAR_PLACES = 2  # in the other language, of a question that kb is not sure of
 
 
 class Result(NamedTuple):
@@ -101,11 +106,28 @@ def _ask(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
     kept = conversation is not None
     request = request_for(query)._replace(session_id=conversation, keep=kept, depth=given.get("depth", 1))
     answer = ask(session, request, handle)
+    near = _near_in_other_language(session, answer, query)
+    answer = answer._replace(notes=(*answer.notes, *near))
     if answer.conversation_id is not None:
         answer = answer._replace(conversation_id=answer.conversation_id.removeprefix(_KEPT_APART))
     places = tuple(each.citation.to_uri() for each in answer.citations)
     answer = answer._replace(citations=with_plain_names(answer.citations), hops=with_plain_names(answer.hops))
     return Result(answer_text(answer), GivenAnswer(answer), places)
+
+
+def _near_in_other_language(session: Base, answer: Answer, query: SearchQuery) -> list[str]:
+    """A note that names the nearest places in the other language, without those cited, where kb is not sure."""
+    if answer.state == "answered":
+        return []
+    parts = [hop.search_query for hop in answer.hops[1:] if hop.state != "answered"]
+    shown = {each.chunk_id for each in answer.citations}
+    found: dict[str, None] = {}
+    other = None
+    with session.snapshot() as base:
+        for text in parts or [query.text]:
+            other, near = near_in_other_language(base, query._replace(text=text, k=_NEAR_PLACES))
+            found |= {as_name(hit.citation.to_uri()): None for hit in near if hit.chunk_id not in shown}
+    return [note(query.text, "near in language", ", ".join(found), other)] if found else []
 
 
 def _list(session: Base, given: Any, _: RunHandle, __: str) -> Result:
@@ -182,8 +204,9 @@ READING_TOOLS = (
         'Give citations (up to 50 at once): "notes/a.md#L12-L34", "paper.pdf#page=3", "talk.mp3#t=822,850", '
         '"plan.docx#para=14", "src/a.py#symbol=Parser.parse", a chunk id, or a path for the whole document. Or path '
         "with lines, page, time or symbol. context_lines adds lines around each.\n"
-        "Gives each text with its line numbers and hash, the passages before and after it to read on, and whether the "
-        "file has changed since it was indexed. A result cut by max_tokens goes on with next_cursor.",
+        "Gives each text with its line numbers and hash, what of the same file is before and after it (#L1-L3) to read "
+        "on, links of other documents to it, and whether the file has changed since it was "
+        "indexed. A result cut by max_tokens goes on with next_cursor.",
         "fetch_arguments.v1",
         "fetched_texts.v1",
         _fetch,

@@ -37,6 +37,10 @@ _NOTES = {
         "{0}: the nearest in the language {1} (lang={1} gives more)",
         "{0}번: 언어 {1}에서 가장 가까운 곳 (lang={1}로 더)",
     ),
+    "near in language": (
+        "nearest in the language {1}: {0} (lang={1} gives more)",
+        "언어 {1}에서 가장 가까운 곳: {0} (lang={1}로 더)",
+    ),
     "nothing indexed": ("nothing is indexed yet (kb ingest)", "아직 색인된 것이 없음 (kb ingest)"),
     "first ingest": (
         "the first ingest has not ended: some notes are not in yet (kb ingest goes on with it)",

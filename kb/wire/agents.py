@@ -61,14 +61,14 @@ class FoundPassages(NamedTuple):
 @on_wire(
     fields="""citation=place.citation.to_uri title=place.title section=place.heading_path text=place.text
         first_line=place.first_line total_lines=place.total_lines hash=place.hash is_current=place.is_current before
-        after is_cut=place.is_cut""",
+        after is_cut=place.is_cut linked_from?""",
 )
 class FetchedText(NamedTuple):
     """The text at one place, word for word but for hidden characters; `hash` is the BLAKE3 of the text with them.
 
     `first_line` is the line of the file that `text` begins with, null where it has no lines. `before` and `after` cite
-    what is around it, to read on. `is_current`: the file has not changed since it was indexed. `is_cut`: the rest comes
-    with `next_cursor`.
+    what is around it, to read on; `linked_from` cites links of other documents to this one. `is_current`: the file has
+    not changed since it was indexed. `is_cut`: the rest comes with `next_cursor`.
     """
 
     place: FetchedPlace
@@ -80,6 +80,10 @@ class FetchedText(NamedTuple):
     def after(self) -> str | None:
         """The passage after it."""
         return self.place.after and self.place.after.uri
+
+    def linked_from(self) -> tuple[str, ...]:
+        """Links of other documents that reach it."""
+        return tuple(each.to_uri() for each in self.place.linked_from)
 
 
 @on_wire(fields="place=failed.target code=failed.error.code message=failed.error.message hint=failed.error.hint")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kb.domain.citations import Citation
+from kb.domain.citations import Citation, LineCitation
 from kb.domain.on_wire import on_wire
 from kb.errors import KbError
 
@@ -57,7 +57,8 @@ class FetchedPlace(NamedTuple):
 
     `first_line` is the number of the first line of `text` in the file and `total_lines` how many that has; null where a
     file has no lines. `citation` names the lines asked for; those of `text` beyond them are context. `is_cut`: the rest
-    comes with `next_cursor`. `is_current`: the file has not changed since it was indexed.
+    comes with `next_cursor`. `is_current`: the file has not changed since it was indexed. `linked_from`, at the first
+    place of each document, cites up to three links in other documents that reach it.
     """
 
     target: str
@@ -78,6 +79,7 @@ class FetchedPlace(NamedTuple):
     before: Neighbour | None
     after: Neighbour | None
     is_cut: bool
+    linked_from: tuple[LineCitation, ...] = ()
 
 
 class FetchFailure(NamedTuple):

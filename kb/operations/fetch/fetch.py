@@ -29,6 +29,8 @@ MOST_TARGETS = 50
 MOST_CONTEXT_LINES = 500
 LEAST_TOKENS = 50
 
+# Links to a document that are looked at, and those that are named.
+_MOST_LINKS, _LINKS_NAMED = 100, 3
 # Tokens of text that a reply has, however small its budget.
 _LEAST_OF_LINE = 30
 # Tokens of a shown line's number, rule and line end.
@@ -36,7 +38,7 @@ _LINE_TOKENS = 3
 
 
 class _Start(NamedTuple):
-    """Where a fetch continues: the place, and the line and character of its text."""
+    """Where a fetch continues: the place of the first target left, and the line and character of its text."""
 
     place: int = 0
     line: int = 0
@@ -91,12 +93,13 @@ class _Fetching:
         self._revision = revision
         self._shown_as = shown_as
         self._texts = Texts(base.config)
-        self._number = 0
+        self._done = 0  # targets fetched whole: a cursor does not name them
         self._tokens = 0
 
     def fetched(self, rest: _Start | None, *places: FetchedPlace) -> Fetched:
         """The result with these places, and a cursor for the rest."""
-        cursor = None if rest is None else write_cursor("fetch", self._revision, _state(self._request, rest))
+        left = self._request._replace(targets=self._request.targets[self._done :])
+        cursor = None if rest is None else write_cursor("fetch", self._revision, _state(left, rest))
         return Fetched(places, tuple(self.failures), self._tokens, self._counter.name, cursor, self._revision)
 
     def _left(self, *places: FetchedPlace) -> int | None:
@@ -118,12 +121,14 @@ class _Fetching:
             raise
         except KbError as error:
             found = [error]
-        for each in found:
-            self._take(target, each)
+        for number, each in enumerate(found):
+            self._take(target, number, each)
+        if self.rest is None:
+            self._done += 1
+            self._start = _Start()
 
-    def _take(self, target: FetchTarget, found: Place | KbError) -> None:
-        """Fetches the next place, unless an earlier fetch had it or the budget is used up."""
-        number, self._number = self._number, self._number + 1
+    def _take(self, target: FetchTarget, number: int, found: Place | KbError) -> None:
+        """Fetches a place of a target, unless an earlier fetch had it or the budget is used up."""
         if self.rest is not None or number < self._start.place:
             return
         if (self.places or self.failures) and self._left() == 0:
@@ -178,7 +183,18 @@ class _Fetching:
             before=before,
             after=after,
             is_cut=False,
+            linked_from=self._linked_from(document.doc_id),
         )
+
+    def _linked_from(self, doc_id: str) -> tuple[LineCitation, ...]:
+        """The first links that reach a document, one of each other document; none where a place before had them."""
+        if any(each.doc_id == doc_id for each in self.places):
+            return ()
+        links = queries.list_links(
+            self._base.db, from_ids_json=None, to_ids_json=json.dumps([doc_id]), broken=0, row_limit=_MOST_LINKS
+        )
+        first = {each.workspace_path: each.line for each in reversed(links) if each.workspace_path != each.target_path}
+        return tuple(LineCitation(path, line, line) for path, line in sorted(first.items())[:_LINKS_NAMED])
 
 
 def _within(

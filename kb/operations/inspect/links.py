@@ -28,12 +28,21 @@ _ALIKE = 0.75
 def related_documents(session: Base, path: str) -> NearDocuments:
     """The links of a document, those that reach it, and the nearest documents; `path` may be the end of its path.
 
+    Of several links of one document to another, it has the first.
     Raises: NotFound; InvalidId where several documents have such a path.
     """
     with session.reading() as base, base.snapshot():
         document = find_places(base.db, base.config.workspace_root, FetchTarget(path))[0].document
-        links, backlinks = links_around(base, document.doc_id)
+        links, backlinks = map(_once, links_around(base, document.doc_id))
     return NearDocuments(document.workspace_path, near_documents(session, document.workspace_path), links, backlinks)
+
+
+def _once(links: list[LinkRow]) -> list[LinkRow]:
+    """The first of the links from one document to another; of those that reach none, the first as written."""
+    first: dict[object, LinkRow] = {}
+    for each in links:
+        first.setdefault((each.workspace_path, each.target_path or (each.target, each.anchor)), each)
+    return list(first.values())
 
 
 def links_around(base: Base, doc_id: str) -> tuple[list[LinkRow], list[LinkRow]]:

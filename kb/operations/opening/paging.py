@@ -12,7 +12,7 @@ import binascii
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-from zlib import compress, crc32, decompressobj
+from zlib import compressobj, crc32, decompressobj
 from zlib import error as DeflateError
 
 from kb.config import Config
@@ -24,6 +24,11 @@ from kb.store.connection import Connection
 MOST_CHARS = 20_000
 _MOST_BYTES = 500_000  # inflated; 50 paths of 4,096 characters are less
 _RAW = -15  # deflate without header and checksum
+# What states begin and end with, and what is in them: a cursor shorter by a third. Old cursors need the same bytes.
+_COMMON = (
+    b'/README.md#L1-L2 notes/docs/.pdf#page=.py#symbol=","w":"documents","g":null,"n":50}{"k":"search","r":1,"q":,"s":"'
+    b'{"k":"fetch","r":1,"t":[["docs/a.md#L1-L2"],["docs/a.md#L1-L2"]],"c":0,"at":[0,0,0]}'
+)
 ESTIMATE = "estimate"
 
 
@@ -36,7 +41,9 @@ def corpus_revision(db: Connection) -> int:
 def write_cursor(kind: str, revision: int, state: Mapping[str, Any]) -> str:
     """The cursor of one kind of list at a corpus revision, deflated: an agent pays for each character."""
     state = {"k": kind, "r": revision, **state}
-    body = compress(json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode(), wbits=_RAW)
+    deflated = compressobj(9, wbits=_RAW, zdict=_COMMON)
+    text = json.dumps(state, ensure_ascii=False, separators=(",", ":"))
+    body = deflated.compress(text.encode()) + deflated.flush()
     return base64.urlsafe_b64encode(crc32(body).to_bytes(4) + body).decode().rstrip("=")
 
 
@@ -65,7 +72,7 @@ def _state(cursor: str) -> dict[str, Any] | None:
         data = base64.b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         if crc32(data[4:]).to_bytes(4) != data[:4]:
             return None
-        state = json.loads(decompressobj(wbits=_RAW).decompress(data[4:], _MOST_BYTES))
+        state = json.loads(decompressobj(_RAW, _COMMON).decompress(data[4:], _MOST_BYTES))
     except (ValueError, binascii.Error, DeflateError, RecursionError):
         return None
     return state if isinstance(state, dict) else None

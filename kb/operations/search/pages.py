@@ -56,7 +56,7 @@ def search_page(
         wanted = query._replace(k=len(shown) + query.k + 1)
         result, found_by = _fused(base, wanted, also) if also else (search(base, wanted), {})
         new = [hit for hit in result.hits if hit.chunk_id[:_ID_CHARS] not in shown]
-        other, near = _in_other_language(base, query, result) if other_language and not shown else (None, ())
+        other, near = _in_other_language(base, query, also, result) if other_language and not shown else (None, ())
         kept = [hit for hit in new if hit.chunk_id not in {each.chunk_id for each in near}]
         new = [*kept[: query.k - len(near)], *near, *kept[query.k - len(near) :]]
         counter = token_counter(base.config, base.models)
@@ -105,7 +105,8 @@ def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) 
 def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchResult, Mapping[str, tuple[int, ...]]]:
     """The hits of several questions by reciprocal rank fusion (Cormack et al. 2009), and which questions found each.
 
-    A passage has the snippet for the question that ranks it best. Questions count from 1.
+    The best passage of each question comes first, or middling ones that all questions find would come before it. A
+    passage has the snippet for the question that ranks it best. Questions count from 1.
     """
     results = [search(base, query._replace(text=text, sort="score")) for text in (query.text, *also)]
     rrf_k = base.config.search.rrf_k
@@ -117,7 +118,9 @@ def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchR
         scores[hit.chunk_id] = scores.get(hit.chunk_id, 0.0) + 1 / (rrf_k + rank)
         found_by[hit.chunk_id] = (*found_by.get(hit.chunk_id, ()), number)
         best.setdefault(hit.chunk_id, hit)
-    order = sorted(best, key=lambda chunk: -scores[chunk])  # at one score, the earlier rank and question first
+    firsts = {each.hits[0].chunk_id for each in results if each.hits}
+    # At one score, the earlier rank and question first.
+    order = sorted(best, key=lambda chunk: (chunk not in firsts, -scores[chunk]))
     hits = tuple(
         best[chunk]._replace(rank=rank, score=scores[chunk], score_kind="rrf") for rank, chunk in enumerate(order, 1)
     )
@@ -126,18 +129,33 @@ def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchR
     return (newest_first(base, result, query) if query.sort == "date" else result), found_by
 
 
-def _in_other_language(base: Base, query: SearchQuery, result: SearchResult) -> tuple[str | None, tuple[Passage, ...]]:
-    """The commonest other language and its best passages, three of eight places, without those among the first hits.
+def near_in_other_language(
+    base: Base, query: SearchQuery, also: Sequence[str] = ()
+) -> tuple[str | None, tuple[Passage, ...]]:
+    """The commonest other language than the question's, and its `query.k` best passages; None where none is to be had.
+
+    There is none for a question by words alone, and where the filters name a language.
+    """
+    own = query_language(query.text)
+    other = next((each for each in stored_values(base.db, "lang") if each not in (own, "und")), None)
+    if other is None or query.k < 1 or query.filters.lang or query.sort == "date":
+        return None, ()
+    wanted = query._replace(filters=query.filters._replace(lang=other))
+    result = _fused(base, wanted, also)[0] if also else search(base, wanted)
+    return (None, ()) if result.query.mode == "lexical" else (other, result.hits[: query.k])
+
+
+def _in_other_language(
+    base: Base, query: SearchQuery, also: Sequence[str], result: SearchResult
+) -> tuple[str | None, tuple[Passage, ...]]:
+    """The other language and its best passages, three of eight places, without those among the first hits.
 
     Words and meaning favour the language of a question. Of 200 questions whose page is in the other one, 64 % have it
     among 8 hits without these places, 82 % with them; of 200 whose page is in their own, one loses it.
     """
-    own = query_language(query.text)
-    other = next((each for each in stored_values(base.db, "lang") if each not in (own, "und")), None)
-    places = query.k * 3 // 8
-    if other is None or not places or result.query.mode == "lexical" or query.filters.lang or query.sort == "date":
+    if result.query.mode == "lexical":
         return None, ()
-    near = search(base, query._replace(k=places, filters=query.filters._replace(lang=other))).hits
+    other, near = near_in_other_language(base, query._replace(k=query.k * 3 // 8), also)
     first = {hit.chunk_id for hit in result.hits[: query.k]}
     return other, tuple(hit for hit in near if hit.chunk_id not in first)
 
