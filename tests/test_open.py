@@ -68,6 +68,21 @@ def test_a_program_that_cannot_jump_is_given_the_file_and_the_place_is_told(
     assert f"{name}#{PLACES[name]}" in ran.stderr
 
 
+def test_a_web_page_is_opened_in_a_browser_at_the_cited_words(tmp_path: Path) -> None:
+    page = b"<title>Lock</title><h1>Lock</h1>\n<p>It opens.</p>\n<ol>\n<li>Close the well-kept valve, now.</ol>"
+    vault = indexed_vault(tmp_path, {}, files={"a b.html": page})
+    env = {**programs(tmp_path, "firefox", "less", "vim"), "DISPLAY": ":9"}
+
+    def command(**more: str) -> list[str]:
+        ran = run_kb("--config", str(vault.config), "open", "a b.html#L4", "--print", env=env | more)
+        return shlex.split(ran.stdout)
+
+    words = "Close%20the%20well%2Dkept%20valve%2C%20now."
+    assert command() == ["firefox", f"{(vault.root / 'a b.html').as_uri()}#:~:text={words}"]
+    assert command(EDITOR="vim")[:2] == ["vim", "+4"]
+    assert command(DISPLAY="")[0] == "less"
+
+
 def test_the_first_viewer_of_the_list_is_taken(shelf: Vault) -> None:
     base = shelf.root.parent
     opened(shelf, "manual.pdf", programs(base, "open", "okular", "zathura"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from kb.config import Config
 from kb.domain.citations import Citation, LineCitation, PageCitation, TimeCitation, cited_lines, parse_citation
@@ -34,6 +35,11 @@ _AT_LINE: Mapping[str, tuple[str, ...]] = {
 
 # Editors that need no terminal.
 _WITH_WINDOW = frozenset(("code", "code-insiders", "codium", "cursor", "subl", "zed", "emacsclient", "gvim", "kate"))
+
+# Browsers that open a page at words of it (a text fragment), the system's own choice first.
+_BROWSERS = ("x-www-browser", "firefox", "firefox-esr", "google-chrome", "chromium", "chromium-browser")
+_LAID_MARKS = re.compile(r"^\s*(?:(?:#{1,6}|[-*>|]|\d+\.)\s+)*")
+_WORDS_OF_PLACE = 8
 
 _ANYWHERE = (("xdg-open",), ("open",))
 
@@ -59,7 +65,8 @@ def find_opening(session: Base, typed: str, answer_id: str | None, env: Mapping[
     if not path.is_file():
         raise NotFound(f"{path} is not there", "kb ingest updates the index; kb verify finds what moved")
     if (lines := cited_lines(citation)) is not None or (citation is None and _is_text(path)):
-        return _edited(lines, path, env)
+        has_editor = env.get("VISUAL") or env.get("EDITOR")
+        return (None if has_editor else _browsed(session, lines, path, env)) or _edited(lines, path, env)
     return _viewed(citation, path, env)
 
 
@@ -90,9 +97,10 @@ def open_in_window(session: Base, typed: str, env: Mapping[str, str]) -> str:
     if not path.is_file():
         raise NotFound(f"{path} is not there", "kb ingest updates the index")
     if _is_text(path):
-        opening = _edited(cited_lines(shown.citation), path, env)
+        lines = cited_lines(shown.citation)
+        opening = _edited(lines, path, env)
         if Path(opening.command[0]).name not in _WITH_WINDOW:
-            opening = _viewed(None, path, env)
+            opening = _browsed(session, lines, path, env) or _viewed(None, path, env)
     else:
         opening = _viewed(shown.citation, path, env)
     theirs = users_surroundings()
@@ -172,6 +180,23 @@ def _edited(citation: LineCitation | None, path: Path, env: Mapping[str, str]) -
     arguments = _AT_LINE.get(Path(program[0]).name)
     filled = [part.format(path=path, line=citation.start) for part in arguments or ("{path}",)]
     return Opening(citation, path, (*program, *filled), arguments is not None)
+
+
+def _browsed(session: Base, cited: LineCitation | None, path: Path, env: Mapping[str, str]) -> Opening | None:
+    """A cited web page in a browser, at the first cited words; None for other files, or without browser or display.
+
+    Raises: NotFound, FileVanished where it is not as it was indexed.
+    """
+    if cited is None or media_type_of(path.name) != "html" or not (env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")):
+        return None
+    named = filter(None, (env.get("BROWSER"), *_BROWSERS))
+    browser = next((each for each in named if shutil.which(each, path=env.get("PATH", os.defpath))), None)
+    if browser is None:
+        return None
+    lines = (view_document(session, cited.to_uri()).text or "").split("\n")[cited.start - 1 : cited.end]
+    words = next(filter(None, (_LAID_MARKS.sub("", line).partition(" |")[0].split() for line in lines)), [])
+    text = quote(" ".join(words[:_WORDS_OF_PLACE]), safe="").replace("-", "%2D")
+    return Opening(cited, path, (browser, f"{path.as_uri()}#:~:text={text}"), is_at_place=True)
 
 
 def _viewed(citation: Citation | None, path: Path, env: Mapping[str, str]) -> Opening:
