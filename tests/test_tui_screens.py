@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Vault, indexed_vault, kb_in, measured_vault
+from media_fixtures import MEDIA
 from screens_played import played, rows, shown, talked, typed, until
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -263,3 +264,34 @@ def test_the_text_that_is_copied_is_of_the_row_that_is_marked(vault: Vault) -> N
         assert "five times" not in copied
 
     played(vault, play)
+
+
+def test_a_long_answer_is_scrolled_before_the_document(tmp_path: Path) -> None:
+    steps = "\n".join(f"{number}. Turn valve number {number} of the lock to the left." for number in range(1, 16))
+    vault = indexed_vault(tmp_path, {"lock.md": f"# Lock\n\n## How to close the lock\n\n{steps}\n"})
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "?How to close the lock step by step")
+        await pilot.press("enter")
+        await until(pilot, lambda: app._found.answer is not None and app._found._said.max_scroll_y > 0)
+        for _ in range(9):
+            await pilot.press("pagedown")
+        said = app._found._said
+        await until(pilot, lambda: said.scroll_y == said.max_scroll_y)
+        await pilot.press("pageup")
+        await until(pilot, lambda: said.scroll_y < said.max_scroll_y)
+
+    played(vault, play, "rag.score_gate=0", size=(80, 24))
+
+
+def test_kinds_of_files_and_trust_are_named(tmp_path: Path) -> None:
+    vault = indexed_vault(tmp_path, NOTES, files={"briefing.pptx": MEDIA / "office" / "briefing-en.pptx"})
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await pilot.press("f2")
+        await until(pilot, lambda: "briefing.pptx  프레젠테이션, 영어" in shown(app))
+        await pilot.press("escape", "ctrl+f")
+        await until(pilot, lambda: "신뢰 수준" in shown(app))
+        assert "원본  3" in shown(app)
+
+    played(vault, play, "ui.language=ko")

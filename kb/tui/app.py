@@ -269,7 +269,9 @@ class SearchApp(App[None]):
         self._on_hits(lambda: self._found.move(by))
 
     def action_scroll(self, pages: int) -> None:
-        """Scrolls the document."""
+        """Scrolls the text of the answer as far as it goes, then the document."""
+        if self._found.scroll_text(pages):
+            return
         self._document.scroll_relative(y=pages * max(self._document.size.height - 2, 1), animate=False)
 
     def action_mode(self) -> None:

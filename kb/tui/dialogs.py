@@ -238,7 +238,8 @@ class ConversationsDialog(ListDialog[str | None]):
 
     def _row(self, row: Conversation) -> Text:
         text = Text("● " if row.session_id == self._current else "  ").append(clean_line(row.session_id), "bold")
-        text.append(f"\n  {clean_line(row.title or '')}")
+        title = clean_line(row.title or "")
+        text.append("" if clean_line(row.session_id).startswith(title) else f"\n  {title}")
         day = datetime.fromtimestamp(row.updated_at).strftime("%Y-%m-%d %H:%M")
         return text.append(f"\n  {self._say('questions', row.turn_count)}, {day}", "quiet")
 
@@ -252,7 +253,7 @@ def value_name(facet: str, value: str, say: Say) -> str:
 def in_force(filters: SearchFilters, say: Say) -> list[str]:
     """The filters in force, as they are shown."""
     held = [(each, value.removesuffix("/**")) for each in OPTIONS for value in values_of(filters, each)]
-    return [f"{each.label} {value_name(each.name, value, say)}" for each, value in held]
+    return [f"{each.label} {value_name(each.facet or each.name, value, say)}" for each, value in held]
 
 
 def conversation_text(conversation: Conversation, say: Say) -> RenderableType:

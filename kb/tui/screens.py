@@ -136,7 +136,7 @@ class DocumentsScreen(AskingScreen):
             else:
                 label = Text(clean_line(each.name))
                 named = (
-                    value_name("media", each.media_type or "", self._say),
+                    value_name("media", (each.media_type or "").partition("/")[0], self._say),
                     value_name("lang", each.lang or "", self._say),
                 )
                 label.append(f"  {', '.join(named)}, {self._say('passages', each.chunk_count or 0)}", "quiet")

@@ -156,6 +156,14 @@ class Found(Vertical):
         if self._rows:
             self._list.highlighted = min(max((self._list.highlighted or 0) + by, 0), len(self._rows) - 1)
 
+    def scroll_text(self, pages: int) -> bool:
+        """Scrolls the answer's text; false where there is none further in that direction."""
+        said = self._said
+        if not said.display or not (said.scroll_y < said.max_scroll_y if pages > 0 else said.scroll_y > 0):
+            return False
+        said.scroll_relative(y=pages * max(said.size.height - 1, 1), animate=False)
+        return True
+
     def judge(self, mark: str) -> None:
         """Shows the judgement of the marked hit before it."""
         at, row = self._list.highlighted, self.marked
