@@ -325,6 +325,7 @@ def _insert_document(db: Connection) -> None:
         byte_len=0,
         mtime_ns=0,
         pipeline_version="",
+        source="workspace",
     )
 
 

@@ -134,7 +134,8 @@ def test_a_file_of_an_older_kb_gets_its_links_without_reading_a_note(kept: Vault
         older.execute(
             """
             DROP TABLE links; DROP TABLE document_names;
-            DELETE FROM migrations WHERE id = 22;
+            DROP INDEX idx_docs_source; ALTER TABLE documents DROP COLUMN source;
+            DELETE FROM migrations WHERE id >= 22;
             UPDATE schema_meta SET value = '21' WHERE key = 'schema_version';
             """
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kb.domain.kinds import KINDS
+from kb.domain.sources import NAME, RESERVED_NAMES, WORKSPACE, Source, Sources
 from kb.errors import ConfigError
 from kb.records import NamedTuple
 
@@ -102,6 +103,40 @@ class WorkspaceConfig(Section):
         "which files and folders are left out, as gitignore patterns, beside .gitignore and .kbignore",
     )
     follow_outside = key(True, "whether links that lead out of the workspace are followed; the report names them")
+    about = key("", "one line that says what this folder holds, for agents and for kb list sources")
+
+
+class SourceConfig(Section):
+    """A further folder, one for each `[[sources]]` table; its files are stored and cited as `NAME:path`."""
+
+    name = key(
+        "",
+        "what its files are called by: `NAME:path`",
+        Rule(
+            lambda value: bool(NAME.fullmatch(value)) and value.lower() not in RESERVED_NAMES,
+            f"2 to 40 letters, digits, - or _, and none of {', '.join(sorted(RESERVED_NAMES))}",
+        ),
+    )
+    root = key("", "the folder; a relative path starts at the configuration file's folder", given("a directory"))
+    include: tuple[str, ...] = WorkspaceConfig.KEYS["include"]  # type: ignore[assignment]
+    exclude: tuple[str, ...] = WorkspaceConfig.KEYS["exclude"]  # type: ignore[assignment]
+    kinds: tuple[str, ...] = key((), "the kinds of files that are read, such as markdown and pdf; empty = all")
+    trust = key(
+        "primary",
+        "the most that its documents are trusted: primary, secondary or generated",
+        one_of("primary", "secondary", "generated"),
+    )
+    exposure: tuple[str, ...] = key(
+        (),
+        "whom all of it is kept from, beside what [exposure] says: never_to_mcp, never_to_llm, never_to_web",
+        Rule(
+            lambda value: set(value) <= {"never_to_mcp", "never_to_llm", "never_to_web"},
+            "some of never_to_mcp, never_to_llm, never_to_web: a source can be kept from more readers, not from fewer",
+        ),
+    )
+    language = key("", "the language (ko, en, …) of documents whose own cannot be told")
+    ocr = key(True, "whether text is read from pixels of its files, where ocr.enabled is true")
+    about = key("", "one line that says what this folder holds, for agents and for kb list sources")
 
 
 class StorageConfig(Section):
@@ -421,6 +456,7 @@ class Config(Section):
     eval: EvalConfig = EvalConfig()
     exposure: ExposureConfig = ExposureConfig()
     ui: UiConfig = UiConfig()
+    further_sources: tuple[SourceConfig, ...] = ()
     file: Path | None = None
     origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
 
@@ -445,6 +481,27 @@ class Config(Section):
     def workspace_root(self) -> Path:
         """The workspace root."""
         return self.path(self.workspace.root)
+
+    @property
+    def sources(self) -> Sources:
+        """The workspace and the further sources, with absolute roots."""
+        own = self.workspace
+        first = Source(WORKSPACE, self.workspace_root, own.include, own.exclude, about=own.about)
+        return Sources(first, tuple(self._source(each) for each in self.further_sources))
+
+    def _source(self, given: SourceConfig) -> Source:
+        return Source(
+            given.name,
+            self.path(given.root),
+            given.include,
+            given.exclude,
+            given.kinds,
+            given.trust,  # type: ignore[arg-type]  # its rule has checked it
+            given.language,
+            given.ocr,
+            given.exposure,
+            given.about,
+        )
 
     @property
     def data_dir(self) -> Path:
@@ -519,6 +576,9 @@ KEYS: Mapping[str, Key] = {
 }
 """All keys by their full names, in order: `search.default_k`."""
 
+
+SOURCE_KEYS: Mapping[str, Key] = {f"sources.{name}": found for name, found in SourceConfig.KEYS.items()}
+"""The keys of a `[[sources]]` table."""
 
 JOINED = frozenset({"audio.language", "ocr.languages"})
 """Keys whose value is names joined by +; a file may use a list."""

@@ -19,12 +19,16 @@ from kb.config.keys import (
     SCHEMA_VERSION,
     SECRETS,
     SECTIONS,
+    SOURCE_KEYS,
     Config,
     ExposureConfig,
+    Key,
+    SourceConfig,
     expand_variables,
     field_of,
 )
 from kb.config.writing import toml_value
+from kb.domain.kinds import KINDS
 from kb.errors import ConfigError, ConfigNotFound
 from kb.records import NamedTuple
 
@@ -55,8 +59,10 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
     file = path if path.exists() else None
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    sources: tuple[SourceConfig, ...] = ()
     if file is not None:
-        for key, value in _file_values(file).items():
+        found, sources = _file_values(file)
+        for key, value in found.items():
             values[key], origins[key] = _checked(key, value, str(file)), "file"
     for name, key, text in _env_values(env):
         values[key], origins[key] = _checked(key, _from_text(key, text, name), name), f"env {name}"
@@ -68,7 +74,12 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
             continue
         _require_known(key, "--set")
         values[key], origins[key] = _checked(key, _from_text(key, text, "--set"), "--set"), "flag"
-    config = _build(values, file, origins)
+    config = _build(values, sources, file, origins)
+    families = (*KINDS.families, *config.plugins.extractors)
+    for each in sources:
+        if unknown := next((kind for kind in each.kinds if kind not in families), None):
+            message = f"sources.kinds: {unknown!r} is no kind of file ({file}, source {each.name})"
+            raise _wrong("sources.kinds", message, f"some of {', '.join(families)}")
     if config.chunking.overlap_tokens >= config.chunking.target_tokens:
         raise _wrong(
             "chunking.overlap_tokens",
@@ -80,12 +91,12 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
 
 
 def with_exposure_now(config: Config) -> Config:
-    """A configuration with `[exposure]` as the file has it now; values of variables and flags stay.
+    """A configuration with `[exposure]` and the sources as the file has them now; values of variables and flags stay.
 
     Raises: ConfigError where the file can no longer be read: what it hides is then unknown.
     """
     file = config.file or default_path(os.environ)
-    found = _file_values(file) if config.file or file.exists() else {}
+    found, sources = _file_values(file) if config.file or file.exists() else ({}, ())
     own: dict[str, Any] = {}
     for key in ExposureConfig.KEYS:
         name = f"exposure.{key}"
@@ -93,15 +104,35 @@ def with_exposure_now(config: Config) -> Config:
             own[key] = getattr(config.exposure, key)
         elif name in found:
             own[key] = _checked(name, found[name], str(file))
-    return Config(**{**config.__dict__, "exposure": ExposureConfig(**own)})
+    return Config(**{**config.__dict__, "exposure": ExposureConfig(**own), "further_sources": sources})
 
 
-def _file_values(file: Path) -> dict[str, Any]:
+def _file_values(file: Path) -> tuple[dict[str, Any], tuple[SourceConfig, ...]]:
+    """The keys that a file sets, and its further sources."""
     table = read_toml(file)
     version = table.pop("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise invalid_file(file, f"schema_version {version!r}; this kb reads {SCHEMA_VERSION}", "update kb")
-    return dict(_flatten(table, "", str(file)))
+    sources = _sources(table.pop("sources", []), str(file))
+    return dict(_flatten(table, "", str(file))), sources
+
+
+def _sources(tables: Any, where: str) -> tuple[SourceConfig, ...]:
+    """The `[[sources]]` of a file. Raises: ConfigError also where two have one name."""
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise ConfigError(f"sources is not a list of tables ({where})", "write [[sources]] above each")
+    found: dict[str, SourceConfig] = {}
+    for table in tables:
+        for name in table:
+            if name not in SourceConfig.KEYS:
+                _unknown(f"sources.{name}", list(SOURCE_KEYS), where, "key")
+        own = {
+            name: _checked(f"sources.{name}", table.get(name, each.default), where)
+            for name, each in SourceConfig.KEYS.items()
+        }
+        if found.setdefault(own["name"].casefold(), source := SourceConfig(**own)) is not source:
+            raise ConfigError(f"two sources are called {own['name']} ({where})", "give one of them another name")
+    return tuple(found.values())
 
 
 def _flatten(table: Mapping[str, Any], prefix: str, where: str) -> list[tuple[str, Any]]:
@@ -186,17 +217,21 @@ def _from_text(key: str, text: str, where: str) -> Any:
 
 
 def _checked(key: str, value: Any, where: str) -> Any:
-    kind = type(KEYS[key].default)
+    known = _key(key)
+    kind = type(known.default)
     if kind is float and type(value) is int:
         value = float(value)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = tuple(value) if kind is tuple else "+".join(value) if key in JOINED else value
     if type(value) is not kind:
         raise _wrong(key, f"{key} must be {_TYPE_NAMES[kind]}{_but_not(key, value)} ({where})")
-    rule = KEYS[key].rule
-    if rule is not None and not rule.accepts(value):
-        raise _wrong(key, f"{key} must be {rule.wanted}{_but_not(key, value)} ({where})")
+    if known.rule is not None and not known.rule.accepts(value):
+        raise _wrong(key, f"{key} must be {known.rule.wanted}{_but_not(key, value)} ({where})")
     return value
+
+
+def _key(name: str) -> Key:
+    return KEYS.get(name) or SOURCE_KEYS[name]
 
 
 def _but_not(key: str, value: Any) -> str:
@@ -207,16 +242,18 @@ def _but_not(key: str, value: Any) -> str:
 def _wrong(key: str, message: str, hint: str | None = None) -> ConfigError:
     """The error about a key; without another hint it says what the key means."""
     if hint is None:
-        hint = f"it says {KEYS[key].meaning}; the default is {toml_value(KEYS[key].default)}"
+        hint = f"it says {_key(key).meaning}; the default is {toml_value(_key(key).default)}"
     return ConfigError(message, hint, details={"key": key})
 
 
-def _build(values: Mapping[str, Any], file: Path | None, origins: Mapping[str, str]) -> Config:
+def _build(
+    values: Mapping[str, Any], sources: tuple[SourceConfig, ...], file: Path | None, origins: Mapping[str, str]
+) -> Config:
     sections: dict[str, Any] = {}
     for name, section in SECTIONS.items():
         own = {key: values[f"{name}.{key}"] for key in section.KEYS if f"{name}.{key}" in values}
         sections[field_of(name)] = section(**own)
-    return Config(**sections, file=file, origins=origins)
+    return Config(**sections, further_sources=sources, file=file, origins=origins)
 
 
 # --- keys that decide nothing ---------------------------------------------------------------------------------------

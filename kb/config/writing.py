@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from kb.config.keys import KEYS, SCHEMA_VERSION, SECRETS, SECTIONS, Config, field_of
+from kb.config.keys import KEYS, SCHEMA_VERSION, SECRETS, SECTIONS, Config, SourceConfig, field_of
 
 
 def items(config: Config) -> list[tuple[str, Any, str]]:
@@ -35,7 +35,7 @@ def to_toml(config: Config, *, with_origins: bool) -> str:
         comment = f"  # {origin}" if with_origins and origin != "default" else ""
         return f"{name} = {toml_value(value)}{comment}"
 
-    return _in_sections(items(config), line)
+    return _in_sections(items(config), line) + source_tables(config)
 
 
 def starter_toml(config: Config) -> str:
@@ -49,7 +49,19 @@ def starter_toml(config: Config) -> str:
             return f"# {name} = {toml_value(value)}  # {KEYS[key].meaning}"
         return f"{name} = {toml_value(value)}"
 
-    return _in_sections(_all(config), line)
+    return _in_sections(_all(config), line) + source_tables(config)
+
+
+def source_tables(config: Config) -> str:
+    """The `[[sources]]` tables, each below an empty line; empty without further sources."""
+    return "".join(f"\n{source_table(each)}" for each in config.further_sources)
+
+
+def source_table(source: SourceConfig) -> str:
+    """A `[[sources]]` table with the keys whose values are not the defaults."""
+    values = {name: (getattr(source, name), key.default) for name, key in SourceConfig.KEYS.items()}
+    lines = [f"{name} = {toml_value(value)}" for name, (value, default) in values.items() if value != default]
+    return "\n".join(["[[sources]]", *lines]) + "\n"
 
 
 def _in_sections(entries: Iterable[tuple[str, Any, str]], line: Callable[[str, str, Any, str], str]) -> str:

@@ -52,17 +52,17 @@ def folded(name: str) -> str:
     return stored_text(name).casefold()
 
 
-def names_of(workspace_path: str, aliases: Iterable[str], *, is_note: bool) -> list[DocumentName]:
-    """The names of a document, its path first; a note's are also without the extension."""
-    paths = [workspace_path, workspace_path.rpartition(".")[0] or workspace_path] if is_note else [workspace_path]
+def names_of(paths: Iterable[str], aliases: Iterable[str], *, is_note: bool) -> list[DocumentName]:
+    """The names of a document, its paths first; a note's are also without the extension."""
+    paths = [spelled for path in paths for spelled in ((path, path.rpartition(".")[0] or path) if is_note else (path,))]
     names = {path: DocumentName(basename(path), path, False) for path in map(folded, paths)}
     for alias in map(folded, aliases):
         names.setdefault(alias, DocumentName(alias, alias, True))
     return list(names.values())
 
 
-def links_of(text: str, workspace_path: str) -> Iterator[NoteLink]:
-    """The links in a note's text, in order."""
+def links_of(text: str, path: str, *, prefix: str = "") -> Iterator[NoteLink]:
+    """The links in a note's text, in order; `prefix` is what stands before the note's path where it is stored."""
     if "](" not in text and "[[" not in text and "]:" not in text:
         return
     line, at = 1, 0
@@ -79,15 +79,15 @@ def links_of(text: str, workspace_path: str) -> Iterator[NoteLink]:
             continue
         line += text.count("\n", at, found.start())
         at = found.start()
-        path = folded(target)
-        beside = normpath(join(dirname(folded(workspace_path)), path))
-        path = normpath(path).lstrip("/")
-        if path.startswith("..") or target.startswith("./"):
-            path = beside  # it names a place from the note's folder, and no other
+        named = folded(target)
+        beside = folded(prefix) + normpath(join(dirname(folded(path)), named))
+        named = normpath(named).lstrip("/")
+        if named.startswith("..") or target.startswith("./"):
+            named = beside  # it names a place from the note's folder, and no other
         kind: LinkKind = "embed" if found["embed"] else "wikilink" if wiki else "markdown"
         if anchor and _is_place(f"{target}#{anchor}"):
             kind = "citation"
-        yield NoteLink(line, kind, target, stored_text(anchor.strip()) or None, basename(path), path, beside)
+        yield NoteLink(line, kind, target, stored_text(anchor.strip()) or None, basename(named), named, beside)
 
 
 def _is_place(written: str) -> bool:

@@ -71,10 +71,13 @@ NO_WORDS = IndexedWords((), (), "", (), (), (), (), ())
 class ReadDocument:
     """A file's document with all that is stored of it, but for the morphemes of its Korean texts.
 
-    `file` has the size and the time at which its bytes were read; `stored` is the document that was at its path.
+    `source` is the name of the source it is of, and `relative_path` its path there. `file` has the size and the time at
+    which its bytes were read; `stored` is the document that was at its path.
     """
 
     file: SourceFile
+    source: str
+    relative_path: str
     stored: queries.StoredDocument | None
     document: Document
     chunks: tuple[Chunk, ...]
@@ -156,10 +159,11 @@ def put_document(
         byte_len=file.byte_len,
         mtime_ns=file.mtime_ns,
         pipeline_version=read.pipeline_version,
+        source=read.source,
     )
     queries.insert_document_tags(db, [{"doc_id": document.doc_id, "tag": tag} for tag in document.metadata.tags])
     note = document.source_text if file.media_type == "markdown" else None
-    put_links(db, document.doc_id, document.workspace_path, document.metadata.aliases, note)
+    put_links(db, document.doc_id, document.workspace_path, read.relative_path, document.metadata.aliases, note)
     queries.insert_blocks(db, (_block_row(document, block) for block in document.blocks))
     queries.insert_arriving_chunks(db, _chunk_rows(read, morphemes, now))
     if document.symbols:

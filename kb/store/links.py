@@ -11,14 +11,19 @@ from kb.language.links import links_of, names_of
 from kb.store import queries
 
 
-def put_links(db: apsw.Connection, doc_id: str, workspace_path: str, aliases: Iterable[str], note: str | None) -> None:
-    """Stores the names of a document, and the links in its text if it is a note."""
-    names = names_of(workspace_path, aliases, is_note=note is not None)
+def put_links(
+    db: apsw.Connection, doc_id: str, workspace_path: str, relative_path: str, aliases: Iterable[str], note: str | None
+) -> None:
+    """Stores the names of a document, and the links in its text if it is a note.
+
+    One of a further source is called by its path there too; its links count from its folder in that source.
+    """
+    names = names_of((workspace_path, relative_path), aliases, is_note=note is not None)
     queries.insert_document_names(
         db,
         [{"doc_id": doc_id, "name": each.name, "path": each.path, "is_alias": int(each.is_alias)} for each in names],
     )
-    links = links_of(note or "", workspace_path)
+    links = links_of(note or "", relative_path, prefix=workspace_path.removesuffix(relative_path))
     queries.insert_links(
         db,
         (
@@ -46,4 +51,4 @@ def fill_links(db: apsw.Connection) -> None:
             lines.update(enumerate(text.split("\n"), first))
         text = "\n".join(lines.get(line, "") for line in range(1, max(lines, default=0) + 1))
         note = text if row.media_type == "markdown" else None
-        put_links(db, row.doc_id, row.workspace_path, json.loads(row.aliases_json), note)
+        put_links(db, row.doc_id, row.workspace_path, row.workspace_path, json.loads(row.aliases_json), note)

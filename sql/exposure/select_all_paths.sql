@@ -2,6 +2,7 @@
 -- returns many DocumentPath
 -- column doc_id TEXT  the document
 -- column workspace_path TEXT  path below the workspace root
-SELECT doc_id, workspace_path
+-- column source TEXT  the source that it is of
+SELECT doc_id, workspace_path, source
 FROM main.documents
 ORDER BY workspace_path;

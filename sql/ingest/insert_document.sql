@@ -18,12 +18,13 @@
 -- param byte_len INTEGER  bytes
 -- param mtime_ns INTEGER  modification time, nanoseconds; 0 = read it again
 -- param pipeline_version TEXT  parser, chunker, policy and morpheme versions
+-- param source TEXT  the source that its file is in
 INSERT INTO documents (
   doc_id, asset_id, workspace_path, title, lang, languages_json, source_type, trust_level, parser_version,
   doc_version, schema_version, metadata_json, provenance_json, created_at, updated_at, source_path, byte_len, mtime_ns,
-  pipeline_version
+  pipeline_version, source
 ) VALUES (
   :doc_id, :asset_id, :workspace_path, :title, :lang, :languages_json, :source_type, :trust_level, :parser_version,
   :doc_version, :schema_version, :metadata_json, :provenance_json, :created_at, :updated_at, :source_path,
-  :byte_len, :mtime_ns, :pipeline_version
+  :byte_len, :mtime_ns, :pipeline_version, :source
 );

@@ -1,4 +1,4 @@
--- Find the documents that a link names: by their path, with or without `.md`, or by the end of it.
+-- Find the documents that a link names: by their path, with or without `.md`, or by the end of it, without the name of a source.
 -- returns many NamedNote
 -- param name TEXT  what the link says, in NFC, without a leading slash
 -- column doc_id TEXT  the document
@@ -11,5 +11,7 @@ FROM documents AS d, wanted
 WHERE lower(d.workspace_path) IN (wanted.whole, wanted.note)
   OR substr(lower(d.workspace_path), -length(wanted.whole) - 1) = '/' || wanted.whole
   OR substr(lower(d.workspace_path), -length(wanted.note) - 1) = '/' || wanted.note
+  OR (d.source <> 'workspace'
+    AND lower(substr(d.workspace_path, length(d.source) + 2)) IN (wanted.whole, wanted.note))
 ORDER BY length(d.workspace_path), d.workspace_path
 LIMIT 20;

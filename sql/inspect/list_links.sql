@@ -1,6 +1,6 @@
 -- List links with the documents that they reach, by note and line.
 --
--- Of several documents with the name, a link reaches the one of its path from the root, a Markdown link that of its path
+-- Of several documents with the name, a link reaches one of the note's source; of these the one of its path from the root, a Markdown link that of its path
 -- from the note's folder; then one beside the note, one whose path ends so, one with such an alias; of these the one with
 -- the shortest path.
 -- returns many kb.domain.results.inspection.LinkRow
@@ -29,11 +29,12 @@ WITH asked AS (
     FROM document_names AS n
     JOIN documents AS d USING (doc_id)
     WHERE n.name = l.name AND (n.path IN (l.path, l.beside) OR substr(n.path, -length(l.path) - 1) = '/' || l.path)
-    ORDER BY n.is_alias, n.path = l.beside AND l.kind = 'markdown' DESC, n.path = l.path DESC, n.path = l.beside DESC,
+    ORDER BY n.is_alias, d.source <> s.source, n.path = l.beside AND l.kind = 'markdown' DESC, n.path = l.path DESC, n.path = l.beside DESC,
       length(d.workspace_path), d.workspace_path
     LIMIT 1
   ) AS target_doc_id
   FROM asked AS l
+  JOIN documents AS s ON s.doc_id = l.doc_id
 )
 SELECT s.workspace_path, coalesce(s.title, s.workspace_path) AS title, r.line, r.kind, r.target, r.anchor,
   t.workspace_path AS target_path, coalesce(t.title, t.workspace_path) AS target_title

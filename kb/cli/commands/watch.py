@@ -23,6 +23,7 @@ from kb.cli.entry import config_path
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.progress import duration
 from kb.config import default_path
+from kb.domain.sources import Source
 from kb.domain.text import counted, plain_line
 from kb.models.requirements import lacking_packages, require
 from kb.operations.admin.service import install, uninstall, watch_service
@@ -118,7 +119,8 @@ class _Keeper:
 
     def keep(self, *, polling: bool) -> None:
         """Runs until it is interrupted; an ingest that runs then ends after its current step."""
-        Thread(target=self._await_changes, args=(polling,), name="kb-changes", daemon=True).start()
+        for source in self._call.config.sources.every:
+            Thread(target=self._await_changes, args=(source, polling), name="kb-changes", daemon=True).start()
         has_changed, pause_s = False, 0
         try:
             while True:
@@ -146,17 +148,16 @@ class _Keeper:
                 self._running.terminate()
                 self._running.wait()
 
-    def _await_changes(self, polling: bool) -> None:
+    def _await_changes(self, source: Source, polling: bool) -> None:
         config = self._call.config
-        root = config.workspace_root
         try:
             for _ in changes(
-                root,
-                include=config.workspace.include,
-                exclude=config.workspace.exclude,
+                source.root,
+                include=source.include,
+                exclude=source.exclude,
                 own=(config.data_dir, config.cache_dir, config.log_dir),
                 polling=polling,
-                tell=lambda how: _say(plain_line(str(root)), _HOW[how]),
+                tell=lambda how: _say(plain_line(str(source.root)), _HOW[how]),
             ):
                 self._news.put("changed")
         except BaseException as error:  # noqa: BLE001  raised again by the thread that waits for news

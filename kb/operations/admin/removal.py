@@ -19,7 +19,8 @@ from kb.config import Config
 from kb.domain.gitignore import MalformedPattern, PathPatterns
 from kb.domain.results.upkeep import ForgetReport, RemovedPart, ResetPart, ResetReport
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.domain.text import stored_text, to_posix
+from kb.domain.sources import Sources
+from kb.domain.text import stored_text
 from kb.errors import KbError, StoreError, StoreReadOnly, UsageError
 from kb.operations.answers.audit import open_audit
 from kb.operations.answers.last_shown import forget_shown
@@ -28,7 +29,7 @@ from kb.operations.embedding.vector_upkeep import drop_tables, every_table, scru
 from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import hidden_paths, parsed_rules
 from kb.operations.opening.own_files import own_files, own_folders
-from kb.operations.opening.typed_path import path_below
+from kb.operations.opening.typed_path import path_below, typed_in
 from kb.operations.opening.writing import writing
 from kb.private import require_writable
 from kb.store import queries
@@ -77,6 +78,8 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
         _list(db, paths)
         report = _report(db, config, named, paths)._replace(done=True, ignored=ignore)
         if ignore:
+            if len({config.sources.place(path)[0].name for path in report.stays}) > 1:
+                raise UsageError("these files are in several sources", "name those of one source, such as work:notes")
             _write_lines(report.ignore_file, report.ignore_lines)
         runs = [row.run_id for row in queries.select_forgotten_runs(db)]
         handle.tell(StepProgress("forgetting", 0, 0, "documents"))
@@ -115,20 +118,20 @@ def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
         return unfinished | {path for path in known if patterns.matches(path)}
     assert named.path is not None
     for typed in dict.fromkeys((named.path, unquote(named.path))):
-        below = _below(config.workspace_root, typed)
-        if found := {path for path in known if path == below or path.startswith(f"{below}/")}:
+        below = _below(config.sources, typed)
+        if found := {path for path in known if config.sources.is_below(path, below)}:
             return unfinished | found
     return unfinished
 
 
-def _below(root: Path, typed: str) -> str:
-    """The path below the root; the file need not exist."""
-    below = path_below(root, typed)
+def _below(sources: Sources, typed: str) -> str:
+    """The stored path; the file need not exist."""
+    below = path_below(sources, typed)
     if below is None:
-        below = os.path.relpath(typed, root) if os.path.isabs(typed) else os.path.normpath(typed)
-    if below in ("", "."):
+        below = typed_in(sources, typed)
+    if not below or below == sources.stored(sources.first, ""):
         raise UsageError("that is the whole workspace", "kb reset everything")
-    return stored_text(to_posix(below))
+    return stored_text(below)
 
 
 def _list(db: Connection, paths: Iterable[str]) -> None:
@@ -150,13 +153,18 @@ def _report(db: Connection, config: Config, named: Named, paths: frozenset[str])
     parts.append(RemovedPart("evaluation runs", len(queries.select_forgotten_runs(db)), None))
     parts.append(RemovedPart("agents' calls", _calls(config, paths), None))
     parts += [RemovedPart("debug log", 1, log.stat().st_size, log) for log in config.logs]
-    stays = tuple(path for path in sorted(paths) if os.path.lexists(config.workspace_root / path))
-    lines = (named.glob,) if named.glob is not None else tuple(f"/{_as_pattern(path)}" for path in stays)
+    sources = config.sources
+    stays = tuple(path for path in sorted(paths) if os.path.lexists(sources.on_disk(path)))
+    places = [sources.place(path) for path in stays]
+    source = places[0][0] if places else sources.first
+    lines = tuple(f"/{_as_pattern(path)}" for each, path in places if each is source)
+    if named.glob is not None and source is sources.first:
+        lines = (named.glob,)
     return ForgetReport(
         tuple(sorted(paths)),
         tuple(part for part in parts if part.entries),
         stays,
-        config.workspace_root / ".kbignore",
+        source.root / ".kbignore",
         lines if stays else (),
         ignored=False,
         done=False,

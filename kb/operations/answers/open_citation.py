@@ -138,9 +138,9 @@ def _place(session: Base, typed: str, answer_id: str | None) -> tuple[Citation |
         citation = parse_citation(typed)
     except InvalidCitation:
         return None, _named_file(session.config, typed)
-    path = Path(as_on_disk(str(session.config.workspace_root / citation.path)))
+    path = Path(as_on_disk(str(session.config.sources.on_disk(citation.path))))
     if not path.is_file():
-        path = Path(as_on_disk(str(session.config.workspace_root / unquote(citation.path))))
+        path = Path(as_on_disk(str(session.config.sources.on_disk(unquote(citation.path)))))
     if (asked := cited_lines(citation)) is not None and path.is_file():
         require_line(citation.path, asked.start, len(file_lines(path.read_bytes(), citation.path)))
     return citation, path
@@ -154,9 +154,9 @@ def _numbered(session: Base, number: int, answer_id: str | None) -> Place:
 
 
 def _named_file(config: Config, typed: str) -> Path:
-    """The file of that name: below the workspace, else below the working directory. Raises: NotFound."""
-    spelled = [Path(each).expanduser() for each in dict.fromkeys((typed, unquote(typed)))]  # as agents see it too
-    both = [path for each in spelled for path in (config.workspace_root / each, each.absolute())]
+    """The file of that name: in a source, else below the working directory. Raises: NotFound."""
+    spelled = [os.path.expanduser(each) for each in dict.fromkeys((typed, unquote(typed)))]  # as agents see it too
+    both = [path for each in spelled for path in (config.sources.on_disk(each), Path(each).absolute())]
     for path in (Path(as_on_disk(str(each))) for each in both):
         if path.is_file():
             return path

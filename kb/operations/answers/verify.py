@@ -126,7 +126,7 @@ class _Checking:
         assert cited is not None
         sources = {passage.doc_path: passage.source_path for passage in answer.packed}
         if (lines := cited_lines(cited)) is not None:
-            found = self._in_lines(quote, lines, sources.get(cited.path, cited.path))
+            found = self._in_lines(quote, lines, self._file_of(cited.path, sources))
         else:
             found = self._in_media(quote, cited)
         if found.standing in ("changed", "missing"):
@@ -136,10 +136,15 @@ class _Checking:
         now_text = self._now_text(quote, cited, sources) if found.standing == "changed" else None
         return checked._replace(second=claim.second, now_text=now_text)
 
+    def _file_of(self, path: str, sources: Mapping[str, str]) -> str:
+        """The file of a cited path: where it was, else where its source is now."""
+        known = sources.get(path)
+        return known if known is not None and os.path.exists(known) else str(self._session.config.sources.on_disk(path))
+
     def _now_text(self, quote: str, cited: Citation, sources: Mapping[str, str]) -> str | None:
         """The text that replaced a changed quotation, if it is similar."""
         if (lines := cited_lines(cited)) is not None:
-            text = self._text(sources.get(cited.path, cited.path))
+            text = self._text(self._file_of(cited.path, sources))
             return None if isinstance(text, FileError) else nearest_text(quote, text, lines.start)
         view = self._view(cited)
         return None if view is None or not view.is_current else nearest_text(quote, view.place_text or "", 1)

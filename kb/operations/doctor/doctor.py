@@ -95,8 +95,11 @@ def _caught(name: str, config: Config, checks: Iterable[Check]) -> Iterator[Chec
 def _surroundings(config: Config) -> Iterator[Check]:
     yield Check("config_loaded", True, str(config.file) if config.file else "defaults (no configuration file)")
     root, data_dir = config.workspace_root, config.data_dir
-    readable = os.path.isdir(root) and os.access(root, os.R_OK | os.X_OK)
-    yield checked("workspace_readable", readable, str(root), "create it, or set workspace.root")
+    yield checked("workspace_readable", _is_readable(root), str(root), "create it, or set workspace.root")
+    for source in config.sources.further:
+        detail = f"{source.name}: {source.root}"
+        hint = f"mount it, or: kb source move {source.name} ROOT; its documents stay meanwhile"
+        yield checked("source_readable", _is_readable(source.root), detail, hint)
     writable = os.path.isdir(data_dir) and os.access(data_dir, os.W_OK | os.X_OK)
     if is_read_only():
         yield Check("data_dir_writable", None, "not checked: read-only mode")
@@ -108,6 +111,10 @@ def _surroundings(config: Config) -> Iterator[Check]:
         yield Check("closed_to_others", False, detail, hint)
     else:
         yield Check("closed_to_others", True, "what kb keeps is readable to you alone")
+
+
+def _is_readable(folder: Path) -> bool:
+    return os.path.isdir(folder) and os.access(folder, os.R_OK | os.X_OK)
 
 
 def _first(names: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from kb.domain.results.answers import Standing
 from kb.domain.results.evaluation import Answered, Comparison, EvalRun, GroupMetrics, Hit, Impact, MeasuredRun
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchMode
+from kb.domain.sources import Sources
 from kb.errors import NotFound, UsageError
 from kb.eval.comparison import compare
 from kb.eval.golden import GoldenSet, Question, read_golden
@@ -302,7 +303,7 @@ def impact(base: Base, suite: Path) -> list[Impact]:
     Raises: NotFound where there is no run.
     """
     with base.reading() as opened:
-        found = list(_questions(opened.db, suite, opened.config.workspace_root))
+        found = list(_questions(opened.db, suite, opened.config.sources))
     return found + list(_answers(base))
 
 
@@ -316,7 +317,7 @@ def impact_now(base: Base, suite: Path) -> list[Impact]:
     return list(_answers(base))
 
 
-def _questions(db: Connection, suite: Path, root: Path) -> Iterator[Impact]:
+def _questions(db: Connection, suite: Path, sources: Sources) -> Iterator[Impact]:
     golden = read_golden(suite)
     runs = [run for run in queries.select_runs(db) if run.suite == golden.suite and run.finished_at]
     if not runs:
@@ -328,7 +329,7 @@ def _questions(db: Connection, suite: Path, root: Path) -> Iterator[Impact]:
             continue
         result = json.loads(row.result_json)
         for place in result["places"]:
-            standing, cited, now_at = _standing(place, files.lines(str(root / place["path"])))
+            standing, cited, now_at = _standing(place, files.lines(str(sources.on_disk(place["path"]))))
             if standing != "stands":
                 yield Impact("question", row.query_id, result["query"], cited, standing, now_at)
 

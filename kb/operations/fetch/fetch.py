@@ -116,7 +116,7 @@ class _Fetching:
         """Fetches the places of one target, within the budget."""
         found: Sequence[Place | KbError]
         try:
-            found = find_places(self._base.db, self._base.config.workspace_root, target)
+            found = find_places(self._base.db, self._base.config.sources, target)
         except StoreError:
             raise
         except KbError as error:

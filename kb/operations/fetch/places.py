@@ -31,12 +31,14 @@ from kb.domain.ids import content_hash
 from kb.domain.kinds import MediaType, kind_of
 from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import DocumentRow
+from kb.domain.sources import Sources
 from kb.domain.symbols import Symbol
-from kb.domain.text import stored_text, to_posix
+from kb.domain.text import stored_text
 from kb.errors import FileVanished, InvalidCitation, InvalidId, KbError, NotFound, UsageError
 from kb.extract.cited_text import cited_text
 from kb.extract.laid import line_text
 from kb.language.names import dotted
+from kb.operations.opening.typed_path import typed_in
 from kb.store import queries
 from kb.store.connection import Connection
 from kb.store.files import read_artifact
@@ -61,7 +63,7 @@ class Place(NamedTuple):
     chunk_id: str | None = None
 
 
-def find_places(db: Connection, root: Path, target: FetchTarget) -> list[Place]:
+def find_places(db: Connection, sources: Sources, target: FetchTarget) -> list[Place]:
     """The places that a target names, at least one.
 
     Names may be percent-encoded, as agents see them, and short where one document alone has them; citations may be
@@ -70,11 +72,11 @@ def find_places(db: Connection, root: Path, target: FetchTarget) -> list[Place]:
     """
     place = stored_text(target.place.strip())
     try:
-        return _find(db, root, target, place)
+        return _find(db, sources, target, place)
     except (NotFound, InvalidCitation):
         for spelled in _other_spellings(db, place):
             with suppress(NotFound, InvalidCitation):
-                return _find(db, root, target, spelled)
+                return _find(db, sources, target, spelled)
         raise
 
 
@@ -98,7 +100,7 @@ def _of_whole_path(db: Connection, place: str) -> str:
     return place
 
 
-def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[Place]:
+def _find(db: Connection, sources: Sources, target: FetchTarget, place: str) -> list[Place]:
     """The places for one spelling of the target, as typed or percent-decoded."""
     if "\0" in place:
         raise NotFound(f"nothing is indexed as {target.shown!r}", _HINT)
@@ -106,25 +108,19 @@ def _find(db: Connection, root: Path, target: FetchTarget, place: str) -> list[P
         if target.symbol is None:
             raise UsageError("a place is empty", _HINT)
         return _defined(db, target, None)
-    document = document_at(db, root, place)
+    document = _stored_at(db, typed_in(sources, place))
     if document is not None:
         return _within(db, target, document)
     path, _, fragment = place.rpartition("#")
     if not path and fragment.startswith("symbol="):
         return _defined(db, FetchTarget("", symbol=fragment.removeprefix("symbol=")), None)
     if path and fragment:
-        return _cited(db, root, place, path, fragment)
+        return _cited(db, sources, place, path, fragment)
     if _ID.fullmatch(place):
         found = _with_id(db, place)
         if found is not None:
             return found if _is_bare(target) else _within(db, target, found[0].document)
     raise _no_place(place)
-
-
-def document_at(db: Connection, root: Path, typed: str) -> DocumentRow | None:
-    """The document of exactly that path, which may be absolute if it begins with the workspace's root."""
-    below = os.path.relpath(os.path.normpath(typed), root) if os.path.isabs(typed) else os.path.normpath(typed)
-    return _stored_at(db, to_posix(below))
 
 
 def _stored_at(db: Connection, path: str) -> DocumentRow | None:
@@ -149,8 +145,8 @@ def _no_place(place: str) -> KbError:
     return NotFound(f"nothing is indexed as {shown!r}", _HINT)
 
 
-def _cited(db: Connection, root: Path, place: str, path: str, fragment: str) -> list[Place]:
-    document = document_at(db, root, path)
+def _cited(db: Connection, sources: Sources, place: str, path: str, fragment: str) -> list[Place]:
+    document = _stored_at(db, typed_in(sources, path))
     if document is None:
         raise _no_place(path)
     if fragment.startswith("symbol="):
@@ -233,7 +229,7 @@ def _defined(db: Connection, target: FetchTarget, document: DocumentRow | None) 
     places = []
     for each in found:
         named = (each.qualified_name, each.kind, each.language)
-        of = document or document_at(db, Path("/"), each.path)
+        of = document or _stored_at(db, each.path)
         if of is not None:
             places.append(Place(of, CodeCitation(each.path, each.line_start, each.line_end, *named)))
     if not places:

@@ -123,14 +123,14 @@ class Engines:
         lacking = [step for step in extractor_of(family).steps if step in self.missing]
         return [step for step in lacking if step.is_required] or lacking
 
-    def can_read(self, family: MediaFamily) -> bool:
-        """Whether files of that family can be read at all: without engines, or by the available ones.
+    def can_read(self, family: MediaFamily, without: frozenset[DerivedName] = frozenset()) -> bool:
+        """Whether files of that family can be read at all: without engines, or by the available ones but some.
 
         All required engines must be available, and at least one.
         """
         steps = extractor_of(family).steps
-        found = {step: self.engine_of(step) for step in steps}
-        return not steps or (any(found.values()) and all(found[step] for step in steps if step.is_required))
+        found = {step: self.engine_of(step) for step in steps if step.name not in without}
+        return not steps or (any(found.values()) and all(engine for step, engine in found.items() if step.is_required))
 
     def are_those_of(
         self, family: MediaFamily, parser_version: str, without: frozenset[DerivedName] = frozenset()

@@ -17,6 +17,7 @@ from kb.domain.ids import content_hash
 from kb.domain.kinds import extension_of, family_of, media_type_of
 from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
+from kb.domain.sources import WORKSPACE, Source
 from kb.errors import NO_ROOM, FileTooLarge, StoreReadOnly, UsageError, no_room
 from kb.operations.ingest.engines import ingest_plugins
 from kb.operations.ingest.ingest import ingest
@@ -58,14 +59,20 @@ def read_external(config: Config, path: str) -> ExternalContent:
 
     Raises: FileError and its kin; UsageError for a file that does not exist, or is in the workspace already.
     """
-    root = os.path.realpath(config.workspace_root)
     full = os.path.realpath(as_on_disk(os.path.abspath(os.path.expanduser(path))))
-    if full == root or full.startswith(root + os.sep):
-        raise UsageError(f"{path} is in the workspace already", f"kb ingest {os.path.relpath(full, root)}")
+    for source in config.sources.every:
+        root = os.path.realpath(source.root)
+        if full == root or full.startswith(root + os.sep):
+            stored = config.sources.stored(source, os.path.relpath(full, root))
+            raise UsageError(f"{path} is in the {_called(source)} already", f"kb ingest {stored}")
     if not os.path.exists(full):
         raise UsageError(f"{path} does not exist", "check the spelling; - reads standard input")
     content = read_bytes(full, max_bytes=config.indexing.max_file_mb * _MB)
     return ExternalContent(content.data, os.path.basename(full))
+
+
+def _called(source: Source) -> str:
+    return source.name if source.name == WORKSPACE else f"source {source.name}"
 
 
 def add_external(

@@ -1,4 +1,4 @@
-"""Updates the index from the workspace: scan → read → extract → chunk → store, a batch a transaction.
+"""Updates the index from the sources: scan → read → extract → chunk → store, a batch a transaction.
 
 Size and time decide which files are read again, the hash decides which are new. A batch of documents is stored in one
 transaction, so a run may end anywhere: stored documents are whole, and the next run continues from there.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from collections import deque
+from collections import Counter, deque
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from sys import intern
@@ -21,7 +21,10 @@ from kb.domain.ingest_events import Finished, ScanCompleted, ScanStarted
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import IngestItem, IngestReport, OutsideLink, item_json
 from kb.domain.run_handle import RunHandle
+from kb.domain.sources import Source
+from kb.domain.text import counted
 from kb.errors import (
+    FileError,
     KbError,
     ModelMissing,
     ModelNotPulled,
@@ -56,21 +59,25 @@ _COMMON_SHARE = 0.002
 
 
 def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
-    """Updates the index from the workspace and reports the changes; canceled, it ends after the current document.
+    """Updates the index from the sources and reports the changes; canceled, it ends after the current document.
+
+    A source whose folder is not there is noted, and its documents stay.
 
     However the run ends, `Finished` is its last event and, once anything may have been stored, the run is recorded.
 
-    Raises: StoreBusy when another ingest runs; StoreError and its kin; FileError when the root is not there.
+    Raises: StoreBusy when another ingest runs; StoreError and its kin; FileError when the only root is not there.
     """
     start_ns = perf_counter_ns()
-    report = IngestReport(str(request.root), request.include, request.exclude, now_utc(), dry_run=request.dry_run)
+    first = request.sources.first
+    include = (*first.include, *request.plugins.include)
+    report = IngestReport(str(first.root), include, first.exclude, now_utc(), dry_run=request.dry_run)
     with _open(request) as db:
         noted = queries.select_workspace_root(db)
         noted_root = noted.root if noted else None
         if not request.moved and noted_root is not None:
-            _require_same_root(noted_root, request.root)
+            _require_same_root(noted_root, first.root)
         run = IngestRun(request, db, report, handle, Engines(request.extraction.settings))
-        handle.tell(ScanStarted(str(request.root)))
+        handle.tell(ScanStarted(str(first.root)))
         try:
             with sqlite_errors(request.sqlite):
                 _bring_in_step(run, noted_root)
@@ -99,8 +106,9 @@ def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
 
 def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
     changed = _scan(run)
-    if not run.request.dry_run and noted_root != str(run.request.root):  # before the first document is stored
-        queries.upsert_workspace_root(run.db, root=str(run.request.root))
+    root = str(run.request.sources.first.root)
+    if not run.request.dry_run and noted_root != root:  # before the first document is stored
+        queries.upsert_workspace_root(run.db, root=root)
     index_changed(run, changed)
     if not run.report.aborted:
         _remove_vanished(run)
@@ -148,56 +156,101 @@ def _scan(run: IngestRun) -> deque[SourceFile]:
         row.workspace_path: (row.byte_len, row.mtime_ns, row.source_path, intern(row.pipeline_version))
         for row in queries.select_known_files(run.db)
     }
-    known_count = len(run.vanished)
     texts: deque[SourceFile] = deque()
     others: deque[SourceFile] = deque()
-    families = request.extraction.families
     with report.stages.measure("scan"):
-        for event in walk(
-            request.root,
-            include=request.include,
-            exclude=request.exclude,
-            scope=request.scope,
-            follow_outside=request.follow_outside,
-            kinds=request.plugins.kinds,
-        ):
-            if isinstance(event, SourceFile):
-                known = run.vanished.pop(event.workspace_path, None)
-                family = family_of(event.media_type)
-                if family not in families:
-                    continue
-                report.counts.scanned += 1
-                if (
-                    known is not None
-                    and known[:3] == (event.byte_len, event.mtime_ns, event.source_path)
-                    and run.is_current(event.media_type, known[3], event.workspace_path)
-                ):
-                    report.counts.unchanged += 1
-                elif not run.engines.can_read(family):
-                    run.unread[family] += 1
-                elif extractor_of(family).steps:
-                    others.append(event)
-                else:
-                    texts.append(event)
-            elif isinstance(event, SkippedFile):
-                report.skip(event.reason, event.workspace_path)
-            elif isinstance(event, OutsideLink):
-                report.links_outside.add(event)
-            elif isinstance(event, FailedFile):
-                run.unknown_below.append(event.workspace_path)
-                report.add(IngestItem("error", event.workspace_path, error=event.error))
-            else:
-                report.unsupported, report.not_included = event.unsupported, event.not_included
-    looked_at_all = not request.scope and not request.plugins.uncut
-    if known_count and not report.counts.scanned and looked_at_all and not request.allow_empty:
-        raise UsageError(
-            f"no file to index below {request.root}, but {known_count} are in the knowledge base",
-            "is the folder mounted? to empty the knowledge base all the same: kb ingest --allow-empty",
-        )
+        for source, scope in _walked(run):
+            _scan_source(run, source, scope, texts, others)
+    for source in request.sources.every:
+        count = run.absent.get(source.name)
+        if count or (count is not None and source is not request.sources.first):
+            report.notes.append(
+                f"nothing to read in the source {source.name}, {source.root}: {counted(count, 'document')} of it stay"
+                " (is the folder mounted? kb source move tells another place, kb source remove forgets it)"
+            )
     texts += others
     run.total = len(texts)
     run.handle.tell(ScanCompleted(run.total, report.counts.unchanged))
     return texts
+
+
+def _walked(run: IngestRun) -> list[tuple[Source, str]]:
+    """The sources to walk, each with the path below its root to which the walk is narrowed, "" for all of it."""
+    sources, scope = run.request.sources, run.request.scope
+    return [sources.place(scope)] if scope else [(each, "") for each in sources.every]
+
+
+def _scan_source(
+    run: IngestRun, source: Source, scope: str, texts: deque[SourceFile], others: deque[SourceFile]
+) -> None:
+    """Adds the files of a source that must be read to `texts` or, where they need engines, to `others`."""
+    request, report = run.request, run.report
+    sources = request.sources
+    known_count = sum(sources.place(path)[0] is source for path in run.vanished)
+    scanned = report.counts.scanned
+    try:
+        events = walk(
+            source.root,
+            include=(*source.include, *request.plugins.include),
+            exclude=source.exclude,
+            scope=scope,
+            follow_outside=request.follow_outside,
+            kinds=request.plugins.kinds,
+        )
+    except FileError:
+        if not sources.further or request.scope:
+            raise
+        run.absent[source.name] = known_count
+        return
+    for event in events:
+        if isinstance(event, SourceFile):
+            _take_file(run, event._replace(workspace_path=sources.stored(source, event.workspace_path)), texts, others)
+        elif isinstance(event, SkippedFile):
+            report.skip(event.reason, sources.stored(source, event.workspace_path))
+        elif isinstance(event, OutsideLink):
+            report.links_outside.add(event._replace(doc_path=sources.stored(source, event.doc_path)))
+        elif isinstance(event, FailedFile):
+            path = sources.stored(source, event.workspace_path)
+            run.unknown_below.append(path)
+            report.add(IngestItem("error", path, error=event.error))
+        else:
+            report.unsupported = Counter(report.unsupported) + Counter(event.unsupported)
+            report.not_included += event.not_included
+    looked_at_all = not request.scope and not request.plugins.uncut
+    if known_count and report.counts.scanned == scanned and looked_at_all and not request.allow_empty:
+        if sources.further:
+            run.absent[source.name] = known_count
+            return
+        raise UsageError(
+            f"no file to index below {source.root}, but {known_count} are in the knowledge base",
+            "is the folder mounted? to empty the knowledge base all the same: kb ingest --allow-empty",
+        )
+
+
+def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], others: deque[SourceFile]) -> None:
+    """Counts a file, and adds it to `texts` or `others` where it must be read."""
+    request, report = run.request, run.report
+    family, path = family_of(file.media_type), file.workspace_path
+    kinds = request.sources.place(path)[0].kinds
+    if kinds and family not in kinds:
+        report.not_included += 1
+        return
+    known = run.vanished.pop(path, None)
+    if family not in request.extraction.families:
+        return
+    report.counts.scanned += 1
+    if (
+        known is not None
+        and known[:3] == (file.byte_len, file.mtime_ns, file.source_path)
+        and run.is_current(file.media_type, known[3], path)
+    ):
+        report.counts.unchanged += 1
+    elif not run.can_read(family, path):
+        run.unread[family] += 1
+    elif extractor_of(family).steps:
+        others.append(file)
+    else:
+        texts.append(file)
 
 
 def _remove_vanished(run: IngestRun) -> None:

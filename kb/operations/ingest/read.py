@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias, cast
 
 from kb.chunk.chunkers import cut_document, policy_of
 from kb.chunk.cutting import policy_hash
 from kb.domain.derived import Derived, DerivedName
-from kb.domain.documents import Chunk, ChunkPolicy, Code, Document, SourceFile
-from kb.domain.ids import Json, asset_id
+from kb.domain.documents import TRUST_LEVELS, Chunk, ChunkPolicy, Code, Document, SourceFile
+from kb.domain.ids import Json, asset_id, block_id, document_id
 from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.results.ingest import StageTimes
+from kb.domain.sources import Source, Sources
 from kb.domain.spans import CodeSpan, LineSpan
 from kb.domain.text import WorkspacePath, stored_text
 from kb.errors import FileError
@@ -59,8 +60,9 @@ class ChangedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """The size limits of files, how they are cut, and whether they are stored: not in a dry run."""
+    """The folders of the files, the size limits, how they are cut, and whether they are stored: not in a dry run."""
 
+    sources: Sources
     max_file_bytes: int
     max_markdown_bytes: int
     policy: ChunkPolicy
@@ -84,7 +86,9 @@ def read_content(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) 
         limit, max_bytes = "indexing.max_markdown_mb", rules.max_markdown_bytes
     with stages.measure("read"):
         content = read_bytes(file.source_path, max_bytes=max_bytes, limit=limit)
-    if changed.family == "code" and (reason := reason_left_out(content.data, file.workspace_path)):
+    if changed.family == "code" and (
+        reason := reason_left_out(content.data, rules.sources.place(file.workspace_path)[1])
+    ):
         return SkippedFile(file.workspace_path, reason)
     if stored is not None and changed.is_current and stored.asset_id == asset_id(content.blake3):
         return _as_read(file, content)
@@ -99,13 +103,12 @@ def read_document(
     stages: StageTimes,
 ) -> ReadDocument:
     """The document of a file's bytes or of its derived results, with chunks and words. Raises: FileError."""
+    source, relative = rules.sources.place(changed.file.workspace_path)
     with stages.measure("extract"):
         document = extractor_of(changed.family).document(
-            content.data,
-            derived,
-            workspace_path=WorkspacePath(changed.file.workspace_path),
-            asset_id=asset_id(content.blake3),
+            content.data, derived, workspace_path=WorkspacePath(relative), asset_id=asset_id(content.blake3)
         )
+        document = of_source(document, source, changed.file.workspace_path, changed.family)
     with stages.measure("chunk"):
         chunks = cut_document(document, changed.family, rules.policy)
     return with_words(changed, content, document, chunks, tuple(derived.values()), rules, stages)
@@ -122,12 +125,15 @@ def with_words(
 ) -> ReadDocument:
     """A document with its indexed words, except in a dry run."""
     indexed = NO_WORDS
+    source, relative = rules.sources.place(document.workspace_path)
     if rules.is_stored:
         with stages.measure("words"):
-            indexed = indexed_words(document, chunks, changed.family)
+            indexed = indexed_words(document, relative, chunks, changed.family)
     changed_at = from_ns(changed.file.mtime_ns)
     return ReadDocument(
         file=_as_read(changed.file, content),
+        source=source.name,
+        relative_path=relative,
         stored=changed.stored,
         document=document,
         chunks=chunks,
@@ -135,8 +141,8 @@ def with_words(
         derived=derived,
         checksum=content.blake3,
         data=content.data,
-        pipeline_version=document.parser_version + pipeline_tail(changed.family, rules.policy),
-        created_at=document.metadata.created_at or name_timestamp(document.workspace_path) or changed_at,
+        pipeline_version=document.parser_version + pipeline_tail(source, changed.family, rules.policy),
+        created_at=document.metadata.created_at or name_timestamp(relative) or changed_at,
         updated_at=document.metadata.updated_at or changed_at,
     )
 
@@ -154,21 +160,41 @@ def word_maker() -> str:
     return f"{analysis_version()}/{WORDS_VERSION}"
 
 
-def pipeline_tail(family: MediaFamily, policy: ChunkPolicy) -> str:
-    """The end of a family's pipeline version, after the parser version: chunker, policy, morphemes and words.
+def pipeline_tail(source: Source, family: MediaFamily, policy: ChunkPolicy) -> str:
+    """The end of a family's pipeline version, after the parser version: source, chunker, policy, morphemes and words.
 
     A stored document with another pipeline version is rebuilt.
     """
     own = policy_of(family, policy)
-    return f"/{own.chunker_version}:{policy_hash(own)}/{word_maker()}"
+    return f"{source.reading}/{own.chunker_version}:{policy_hash(own)}/{word_maker()}"
 
 
-def indexed_words(document: Document, chunks: Sequence[Chunk], family: MediaFamily) -> IndexedWords:
-    """The words that index a document and its chunks."""
+def of_source(document: Document, source: Source, path: WorkspacePath, family: MediaFamily) -> Document:
+    """A document that was read by its path in a source, as one of that source: trusted no more than it, under its name.
+
+    The ids are those of the whole path.
+    """
+    trust = max(document.metadata.trust_level, source.trust, key=TRUST_LEVELS.index)
+    if trust != document.metadata.trust_level:
+        document = replace(document, metadata=replace(document.metadata, trust_level=trust))
+    if source.language and document.lang in ("", "und") and family != "code":
+        document = replace(document, lang=source.language)
+    if path == document.workspace_path:
+        return document
+    doc_id = document_id(path, document.asset_id, document.parser_version)
+    blocks = tuple(
+        replace(each, block_id=block_id(doc_id, each.kind, each.heading_path, each.ordinal, each.span.to_json()))
+        for each in document.blocks
+    )
+    return replace(document, doc_id=doc_id, workspace_path=path, blocks=blocks)
+
+
+def indexed_words(document: Document, relative_path: str, chunks: Sequence[Chunk], family: MediaFamily) -> IndexedWords:
+    """The words that index a document and its chunks; its path counts from the root of its source."""
     is_code = family == "code"
     texts = _indexed_texts(document, chunks, family)
     headings = tuple(_heading_words(document, chunk, ordinal) for ordinal, chunk in enumerate(chunks))
-    name = stored_text("\n".join(name_words(document.workspace_path, document.title)).replace("_", " "))
+    name = stored_text("\n".join(name_words(relative_path, document.title)).replace("_", " "))
     interleaved = (each for pair in zip(texts, headings, strict=True) for each in pair)
     found_by = list(dict.fromkeys((*interleaved, name)))
     # Misspelled words of a question are compared with words that people write, not with names in code.
@@ -176,7 +202,7 @@ def indexed_words(document: Document, chunks: Sequence[Chunk], family: MediaFami
     return IndexedWords(
         texts=texts,
         headings=headings,
-        name=_path_words(document.workspace_path) if is_code else name,
+        name=_path_words(relative_path) if is_code else name,
         korean_texts=tuple(filter(has_hangul, found_by)),
         words=words,
         sounds=word_sounds(words),

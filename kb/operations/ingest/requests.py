@@ -15,8 +15,9 @@ from kb.domain.documents import ChunkPolicy, SourceFile
 from kb.domain.kinds import KINDS, Kinds, MediaFamily, MediaType, extension_of, family_of
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
+from kb.domain.sources import Source, Sources, nested
 from kb.domain.text import to_posix
-from kb.errors import UsageError
+from kb.errors import ConfigError, UsageError
 from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 from kb.operations.ingest.engines import (
     NO_PLUGINS,
@@ -39,15 +40,12 @@ _MB = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """What to ingest and how; `scope` narrows it to one file or folder below `root`.
+    """What to ingest and how; `scope`, a stored path, narrows it to one source, folder or file.
 
     Copies of files go to `asset_dir`, up to `copy_threshold_bytes`, derived results to `artifact_dir`.
     """
 
     sqlite: Path
-    root: Path
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
     rules: ReadingRules
     asset_dir: Path
     artifact_dir: Path
@@ -63,6 +61,11 @@ class IngestRequest:
     allow_empty: bool = False
     moved: bool = False
 
+    @property
+    def sources(self) -> Sources:
+        """The folders whose files are ingested."""
+        return self.rules.sources
+
 
 def ingest_request(
     config: Config,
@@ -74,14 +77,16 @@ def ingest_request(
     families: Sequence[MediaFamily] | None = None,
     moved: bool = False,
 ) -> IngestRequest:
-    """The ingest of the whole workspace, or of `path` below it (relative to the working directory or to the root).
+    """The ingest of all sources, or of `path` (relative to the working directory or to the root of the workspace).
 
     `families` are the kinds of files to read, None for all; stored documents of other kinds stay unchanged.
 
-    Raises: UsageError when `path` is not below the workspace root, or a file of a kind kb does not read.
+    Raises: UsageError when `path` is in no source, or a file of a kind kb does not read; ConfigError for nested roots.
     """
     plugins = ingest_plugins(config)
     wanted = plugins.kinds.families if families is None else families
+    sources = config.sources
+    require_apart(sources)
     policy = ChunkPolicy(
         config.chunking.target_tokens,
         config.chunking.overlap_tokens,
@@ -91,10 +96,8 @@ def ingest_request(
     )
     return IngestRequest(
         sqlite=config.sqlite,
-        root=config.workspace_root,
-        include=(*config.workspace.include, *plugins.include),
-        exclude=config.workspace.exclude,
         rules=ReadingRules(
+            sources,
             config.indexing.max_file_mb * _MB,
             config.indexing.max_markdown_mb * _MB,
             policy,
@@ -114,6 +117,16 @@ def ingest_request(
         allow_empty=allow_empty,
         moved=moved,
     )
+
+
+def require_apart(sources: Sources) -> None:
+    """Raises ConfigError where the folder of a source is in that of another, or is the same."""
+    if sources.further and (found := nested(sources.every)) is not None:
+        outer, inner = found
+        raise ConfigError(
+            f"the folder of the source {inner.name}, {inner.root}, is in that of {outer.name}, {outer.root}",
+            f"its files are of {outer.name} already: leave out one of the two, or move the folder",
+        )
 
 
 def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
@@ -151,10 +164,10 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.fami
 
 
 def _scope(config: Config, path: str | None, kinds: Kinds) -> str:
-    """`path` relative to the workspace root; a path that is in the working directory wins over one in the root."""
+    """`path` as it is stored; a path that is in the working directory wins over one in the workspace."""
     if path is None:
         return ""
-    below = path_below(config.workspace_root, path)
+    below = path_below(config.sources, path)
     if below is None:
         root = os.path.realpath(config.workspace_root)
         if not os.path.lexists(as_on_disk(os.path.abspath(os.path.expanduser(path)))):
@@ -163,19 +176,23 @@ def _scope(config: Config, path: str | None, kinds: Kinds) -> str:
                 "check the spelling; kb ingest alone takes out what was deleted",
             )
         raise UsageError(
-            f"{path} is not below the workspace {root}", "name a file or folder in it, or set workspace.root"
+            f"{path} is not below the workspace {root}" if not config.further_sources else f"{path} is in no source",
+            "name a file or folder in it, or set workspace.root"
+            if not config.further_sources
+            else "kb list sources shows their folders; kb source add adds one",
         )
-    _refuse_unread_kind(config, below, kinds)
+    _refuse_unread_kind(config.sources, below, kinds)
     return below
 
 
-def _refuse_unread_kind(config: Config, below: str, kinds: Kinds) -> None:
-    full = os.path.join(config.workspace_root, below)
+def _refuse_unread_kind(sources: Sources, stored: str, kinds: Kinds) -> None:
+    source, below = sources.place(stored)
+    full = os.path.join(source.root, below)
     if os.path.isdir(full) or kinds.media_type_of(full) is not None:
         return
-    folder, slash, name = str(below).rpartition("/")
+    folder, slash, name = below.rpartition("/")
     can_run = os.path.isfile(full) and os.access(full, os.X_OK)
-    included = Included(config.workspace.include)
+    included = Included(source.include)
     if included.text_type(folder + slash, name, full, is_executable=lambda: can_run) is not None:
         return
     kind = extension_of(full)
@@ -187,6 +204,7 @@ def _refuse_unread_kind(config: Config, below: str, kinds: Kinds) -> None:
 
 
 _DESCRIBED: frozenset[DerivedName] = frozenset(("caption",))
+_SEEN: frozenset[DerivedName] = frozenset(("ocr",))
 
 
 @dataclass(slots=True)
@@ -198,12 +216,13 @@ class IngestRun:
     report: IngestReport
     handle: RunHandle
     engines: Engines
-    current: set[tuple[MediaType, str]] = field(default_factory=set)  # pipeline versions of today
+    current: set[tuple[MediaType, str, str]] = field(default_factory=set)  # pipeline versions of today
     unread: Counter[MediaFamily] = field(default_factory=Counter)  # files without a usable engine
     unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
     uncut: Counter[str] = field(default_factory=Counter)  # source files cut by paragraphs, by the lacking module
     vanished: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)  # known files the walk has not met
     unknown_below: list[str] = field(default_factory=list)  # unreadable paths, whose stored documents stay
+    absent: dict[str, int] = field(default_factory=dict)  # sources whose files cannot be seen, which stay as they are
     finished: int = 0
     total: int = 0
 
@@ -215,21 +234,30 @@ class IngestRun:
 
     def is_current(self, media_type: MediaType, pipeline_version: str, path: str) -> bool:
         """Whether a document with that pipeline version would be made in the same way now; cached in `current`."""
-        key, family = (media_type, pipeline_version), family_of(media_type)
+        family, source = family_of(media_type), self.request.sources.place(path)[0]
+        key = (media_type, pipeline_version, source.reading)
         without = self.left_out(family, path)
         if without:
-            return self._is_current(family, pipeline_version, without)
-        if key not in self.current and self._is_current(family, pipeline_version, without):
+            return self._is_current(source, family, pipeline_version, without)
+        if key not in self.current and self._is_current(source, family, pipeline_version, without):
             self.current.add(key)
         return key in self.current
 
     def left_out(self, family: MediaFamily, path: str) -> frozenset[DerivedName]:
-        """The results not to derive from a file: no model describes a file that is hidden from models."""
+        """The results not to derive from a file: no model describes a file that is hidden from models, and OCR reads
+        none of a source without it."""
         is_kept = family == "image" and self.request.kept_from_models(path)
-        return _DESCRIBED if is_kept else frozenset()
+        has_ocr = family not in ("image", "pdf") or self.request.sources.place(path)[0].ocr
+        return (_DESCRIBED if is_kept else frozenset()) | (frozenset() if has_ocr else _SEEN)
 
-    def _is_current(self, family: MediaFamily, pipeline_version: str, without: frozenset[DerivedName]) -> bool:
-        tail = pipeline_tail(family, self.request.rules.policy)
+    def can_read(self, family: MediaFamily, path: str) -> bool:
+        """Whether an engine that is available reads a file."""
+        return self.engines.can_read(family, self.left_out(family, path) & _SEEN)
+
+    def _is_current(
+        self, source: Source, family: MediaFamily, pipeline_version: str, without: frozenset[DerivedName]
+    ) -> bool:
+        tail = pipeline_tail(source, family, self.request.rules.policy)
         if not pipeline_version.endswith(tail):
             return False
         return self.engines.are_those_of(family, pipeline_version.removesuffix(tail), without)
@@ -261,8 +289,7 @@ class IngestRun:
 
     def would_have_met(self, path: str) -> bool:
         """Whether the walk would meet a file at `path`: in its scope, with every folder above readable."""
-
-        def is_below(folder: str) -> bool:
-            return not folder or path == folder or path.startswith(folder + "/")
-
-        return is_below(to_posix(self.request.scope)) and not any(map(is_below, self.unknown_below))
+        sources = self.request.sources
+        if sources.place(path)[0].name in self.absent or not sources.is_below(path, to_posix(self.request.scope)):
+            return False
+        return not any(sources.is_below(path, folder) for folder in self.unknown_below)

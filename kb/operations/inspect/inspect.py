@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from kb.domain.derived import read_labels
@@ -19,6 +18,7 @@ from kb.domain.results.inspection import (
     FolderPage,
     SymbolInspection,
 )
+from kb.domain.sources import Sources
 from kb.domain.symbols import Symbol
 from kb.domain.text import stored_text, to_posix
 from kb.errors import InvalidId, NotFound
@@ -66,7 +66,7 @@ def inspect_document(session: Base, typed: str) -> DocumentInspection:
     Raises: NotFound, InvalidId.
     """
     with session.reading() as base:
-        doc_id = _document_named(base.db, session.config.workspace_root, typed)
+        doc_id = _document_named(base.db, session.config.sources, typed)
         document = _stored(queries.select_document(base.db, doc_id=doc_id), doc_id)
         _, labels = read_labels(document.parser_version)
         return DocumentInspection(
@@ -99,10 +99,10 @@ def corpus_stats(db: Connection) -> CorpusStats:
     return _stored(queries.select_corpus_stats(db), "corpus_stats")
 
 
-def _document_named(db: Connection, root: Path, typed: str) -> str:
+def _document_named(db: Connection, sources: Sources, typed: str) -> str:
     spelled = to_posix(stored_text(typed))
     found = queries.find_document_ids(db, prefix=spelled)
-    if not found and (below := path_below(root, typed)):
+    if not found and (below := path_below(sources, typed)):
         spelled = to_posix(stored_text(below))
         found = queries.find_document_ids(db, prefix=spelled)
     if not found:

@@ -10,6 +10,7 @@ from pathlib import Path
 from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import LinkRow
 from kb.domain.results.viewing import BrokenLink, BrokenLinks, NearDocument, NearDocuments
+from kb.domain.sources import Sources
 from kb.language.links import folded
 from kb.operations.fetch.places import find_places, require_document
 from kb.operations.opening.base import Base
@@ -32,7 +33,7 @@ def related_documents(session: Base, path: str) -> NearDocuments:
     Raises: NotFound; InvalidId where several documents have such a path.
     """
     with session.reading() as base, base.snapshot():
-        document = find_places(base.db, base.config.workspace_root, FetchTarget(path))[0].document
+        document = find_places(base.db, base.config.sources, FetchTarget(path))[0].document
         links, backlinks = map(_once, links_around(base, document.doc_id))
     return NearDocuments(document.workspace_path, near_documents(session, document.workspace_path), links, backlinks)
 
@@ -76,15 +77,15 @@ def near_documents(session: Base, path: str) -> list[NearDocument]:
 
 
 def broken_links(session: Base) -> BrokenLinks:
-    """The links that reach neither a document nor a file or folder in the workspace, each with the nearest name."""
+    """The links that reach neither a document nor a file or folder in the sources, each with the nearest name."""
     with session.reading() as base, base.snapshot():
         unresolved = queries.list_links(base.db, from_ids_json=None, to_ids_json=None, broken=1, row_limit=-1)
         names = {row.name: row.workspace_path for row in reversed(queries.list_names(base.db))} if unresolved else {}
-        root = base.config.workspace_root
+        sources = base.config.sources
     if not unresolved:
         return BrokenLinks(())
-    files = frozenset(_names_below(root))
-    broken = [each for each in unresolved if not _is_there(root, each, files)]
+    files = frozenset(name for each in sources.every for name in _names_below(each.root))
+    broken = [each for each in unresolved if not _is_there(sources, each, files)]
     return BrokenLinks(tuple(BrokenLink(each, _nearest(each, names)) for each in broken))
 
 
@@ -94,11 +95,11 @@ def _names_below(root: Path) -> Iterator[str]:
         yield from map(folded, names)
 
 
-def _is_there(root: Path, link: LinkRow, files: frozenset[str]) -> bool:
+def _is_there(sources: Sources, link: LinkRow, files: frozenset[str]) -> bool:
     """Whether a file or folder that is not indexed is what the link means."""
-    folder = Path(link.workspace_path).parent
+    source, relative = sources.place(link.workspace_path)
     wanted = link.target.lstrip("/")
-    if any(os.path.lexists(root / place) for place in (folder / wanted, wanted)):
+    if any(os.path.lexists(source.root / place) for place in (Path(relative).parent / wanted, wanted)):
         return True
     return link.kind in ("wikilink", "embed") and folded(wanted.rpartition("/")[2]) in files
 

@@ -68,7 +68,8 @@ def note_named(session: Base, name: str, linked_from: str) -> DocumentRow:
     if not wanted:
         return document_at(session, linked_from)
     with session.reading() as base:
-        beside = normpath(join(dirname(stored_text(linked_from)), wanted))  # above the root, it names no document
+        source, relative = base.config.sources.place(stored_text(linked_from))
+        beside = base.config.sources.stored(source, normpath(join(dirname(relative), wanted)))  # above it: no document
         for spelled in dict.fromkeys((beside, wanted.removeprefix("./"))):
             found = queries.find_notes_named(base.db, name=spelled)
             if found:

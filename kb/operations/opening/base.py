@@ -137,7 +137,7 @@ class Base:
                 if base is None:
                     with self._opening:  # two that migrate at once would be in each other's way
                         base = self._connected(open_current(config.sqlite), config)
-                elif config.exposure != base._given.exposure:
+                elif (config.exposure, config.sources) != (base._given.exposure, base._given.sources):
                     base._given, base._is_hidden = config, False
                 base.refresh()
                 yield base

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from kb.config import Config
 from kb.domain.ids import content_hash
 from kb.domain.ingest_events import IngestCounts
+from kb.domain.sources import Sources
 from kb.domain.text import stored_text
 from kb.errors import ConfigError, NotIndexed
 from kb.store import queries
@@ -30,10 +31,28 @@ Audience = Literal["agent", "model", "page"]
 
 
 class Rules(NamedTuple):
-    """What is kept from an audience: documents with a tag, and paths that match a glob (gitignore syntax)."""
+    """What is kept from an audience: documents with a tag, and paths that match a glob (gitignore syntax).
+
+    A glob counts from the root of each of the `sources`, and over whole stored paths. All is kept that is in
+    `kept_sources`, or in a source that is not there any more. None of the latter where there are no `sources`.
+    """
 
     tags: tuple[str, ...]
     globs: tuple[str, ...]
+    sources: Sources | None = None
+    kept_sources: tuple[str, ...] = ()
+
+    def matches(self) -> Callable[[str], bool]:
+        """A test whether the path of a document matches a glob or is in a kept source. Raises: ConfigError."""
+        named, sources = _matcher(self.globs), self.sources
+        if sources is None or not sources.further:
+            return named
+
+        def is_kept(path: str) -> bool:
+            source, relative = sources.place(path)
+            return source.name in self.kept_sources or named(path) or (relative != path and named(relative))
+
+        return is_kept
 
 
 def rules_for(config: Config, audience: Audience) -> Rules:
@@ -45,7 +64,10 @@ def rules_for(config: Config, audience: Audience) -> Rules:
         "model": model,
         "page": ("#never-to-web", *exposure.never_to_web),
     }[audience]
-    return parsed_rules(written)
+    keys = {"agent": ("never_to_mcp", "never_to_llm"), "model": ("never_to_llm",), "page": ("never_to_web",)}[audience]
+    sources = config.sources
+    kept = tuple(each.name for each in sources.further if set(keys).intersection(each.kept_from))
+    return parsed_rules(written)._replace(sources=sources, kept_sources=kept)
 
 
 def parsed_rules(written: Sequence[str]) -> Rules:
@@ -85,7 +107,7 @@ def hide_answers(db: Connection, rules: Rules) -> None:
     A glob also hides what cites a path at which no document is any more.
     """
     queries.open_hidden_paths(db)
-    matches = _matcher(rules.globs)
+    matches = rules.matches()
     cited = [row.workspace_path for row in queries.select_cited_paths(db) if matches(row.workspace_path)]
     queries.insert_hidden_paths(db, paths_json=json.dumps(cited, ensure_ascii=False))
     found = queries.count_hidden_paths(db)
@@ -102,7 +124,7 @@ def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
 
 def kept_from_models(config: Config) -> Callable[[str], bool]:
     """A test for paths that no language model may read. A picture has no tags, so its path alone decides."""
-    matches = _matcher(rules_for(config, "model").globs)
+    matches = rules_for(config, "model").matches()
     return lambda path: matches(stored_text(path))
 
 
@@ -141,13 +163,13 @@ class Shown(NamedTuple):
 def shown_below(base: Base, scope: str) -> Shown:
     """The documents that an agent sees below a path, "" being the workspace; none before the first ingest."""
     rules = rules_for(base.config, "agent")
-    named = _matcher(rules.globs)
+    named, sources = rules.matches(), base.config.sources
     hidden, rows = frozenset[str](), list[queries.ShownState]()
     with suppress(NotIndexed), base.reading() as base:
         hidden, rows = hidden_paths(base.db, rules), queries.select_shown_state(base.db)
 
     def is_below(path: str) -> bool:
-        return not scope or path == scope or path.startswith(f"{scope}/")
+        return sources.is_below(path, scope)
 
     def hides(path: str) -> bool:
         return path in hidden or named(path) or named(f"{path}/_")
@@ -161,10 +183,16 @@ def _hidden_documents(db: Connection, rules: Rules) -> list[queries.DocumentPath
     """The documents that the rules name, whatever the connection sees."""
     named = [row.tag for row in queries.select_tags(db) if _is_below(_folded(row.tag), rules.tags)]
     tagged = {row.doc_id for row in queries.select_tagged(db, tags_json=json.dumps(named, ensure_ascii=False))}
-    if not (tagged or rules.globs):
+    known = rules.sources and {each.name for each in rules.sources.every}
+    gone = {row.source for row in queries.select_document_sources(db) if known is not None} - (known or set())
+    if not (tagged or gone or rules.globs or rules.kept_sources):
         return []
-    matches = _matcher(rules.globs)
-    return [row for row in queries.select_all_paths(db) if row.doc_id in tagged or matches(row.workspace_path)]
+    matches = rules.matches()
+    return [
+        row
+        for row in queries.select_all_paths(db)
+        if row.doc_id in tagged or row.source in gone or matches(row.workspace_path)
+    ]
 
 
 def _folded(tag: str) -> str:

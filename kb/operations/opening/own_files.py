@@ -85,7 +85,8 @@ def _is_kb_alone(folder: Path, config: Config) -> bool:
     base_names = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
     bases = [Path(os.environ[name]) for name in base_names if os.environ.get(name)]
     home = Path(os.path.expanduser("~"))
-    bases += [home / ".config", home / ".cache", home / ".local/share", home / ".local/state", config.workspace_root]
+    bases += [home / ".config", home / ".cache", home / ".local/share", home / ".local/state"]
+    bases += [each.root for each in config.sources.every]
     if any(folder == base or folder in base.parents for base in bases):
         return False
     with suppress(OSError):

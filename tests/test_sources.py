@@ -1,0 +1,281 @@
+"""Several folders in one knowledge base: how their files are named, found, cited, kept from readers and missed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conftest import NOTES, Kb, Vault, kb_in, make_vault, run_kb, write_notes
+
+from kb.domain.sources import Source, Sources
+from kb.operations.opening.exposure import Rules
+
+WORK = {
+    "plan.md": "# Turbine plan\n\nThe turbine blade is balanced on Mondays. See [the log](log.md) and [[chunking]].\n",
+    "log.md": "# Turbine log\n\nThe bearing of the turbine ran hot at noon.\n",
+    "private/pay.md": "# Pay\n\nThe turbine bonus is paid in May.\n",
+    "chunking.md": "# Chunking of turbines\n\nA blade is cut into chunks.\n",
+}
+
+
+def add(vault: Vault, name: str, root: str, more: str = "") -> None:
+    """Adds a source to the configuration."""
+    with vault.config.open("a", encoding="utf-8") as file:
+        file.write(f'\n[[sources]]\nname = "{name}"\nroot = "{root}"\n{more}')
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Vault:
+    """A vault with a second source, `work`, indexed by its words."""
+    made = make_vault(tmp_path)
+    write_notes(tmp_path / "job", WORK)
+    add(made, "work", "job", 'about = "The turbine project"\n')
+    assert kb_in(made)("ingest", "--no-embed").code == 0
+    return made
+
+
+def paths(kb: Kb) -> set[str]:
+    return {each["doc_path"] for each in kb("list", "docs", "--json").lines}
+
+
+def of_work(*names: str) -> set[str]:
+    return {f"work:{name}" for name in names or WORK}
+
+
+def test_files_of_a_further_source_are_found_and_cited_with_its_name(two: Vault) -> None:
+    kb = kb_in(two)
+    assert paths(kb) == {*NOTES, *of_work()}
+    hit = kb("search", "bearing ran hot", "--json").json["hits"][0]
+    assert (hit["doc_path"], hit["citation"]["uri"]) == ("work:log.md", "work:log.md#L1-L3")
+    assert hit["title"] == "Turbine log"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "work:log.md#L3",
+        "work:log.md:3",
+        "work:log.md, line 3",
+        "`work:log.md#L3`",
+        "[log](work:log.md#L3)",
+        "kb://lines/3-3/work:log.md",
+        "kb://citation/work%3Alog.md%23L3",
+        "work%3Alog.md#L3",
+        "log.md#L3",
+        "{job}/log.md#L3",
+    ],
+)
+def test_a_citation_of_a_further_source_is_fetched_in_every_spelling(two: Vault, place: str) -> None:
+    shutil.rmtree(two.root / "projects/gateway")  # which has a log.md too
+    kb = kb_in(two)
+    kb("ingest", "--no-embed")
+    ran = kb("fetch", place.format(job=two.root.parent / "job"))
+    assert "ran hot at noon" in ran.stdout, ran.stderr
+
+
+def test_a_citation_of_a_further_source_opens_its_file(two: Vault) -> None:
+    env = {"EDITOR": "echo opened", "VISUAL": ""}
+    for place in ("work:log.md#L3", "work:log.md", "work%3Alog.md#L3"):
+        ran = kb_in(two)("open", "--print", place, env=env)
+        assert str(two.root.parent / "job/log.md") in ran.stdout, ran.stderr
+
+
+def test_what_is_in_the_workspace_is_as_it_was_without_further_sources(tmp_path: Path, two: Vault) -> None:
+    alone = make_vault(tmp_path / "alone")
+    kb_in(alone)("ingest", "--no-embed")
+
+    def rows(vault: Vault) -> list[tuple[str, ...]]:
+        with closing(sqlite3.connect(vault.sqlite)) as db:
+            return db.execute(
+                "SELECT d.workspace_path, d.doc_id, d.pipeline_version, c.chunk_id, c.name_text FROM documents AS d "
+                "JOIN chunks AS c USING (doc_id) WHERE source = 'workspace' ORDER BY c.chunk_id"
+            ).fetchall()
+
+    assert rows(two) == rows(alone)
+
+
+def test_a_file_of_the_workspace_that_is_called_like_a_source_is_told_apart(two: Vault) -> None:
+    kb = kb_in(two)
+    write_notes(two.root, {"work:log.md": "# Own\n\nA walrus.\n", "work:x/y.md": "# Deep\n\nA narwhal.\n"})
+    assert kb("ingest", "--no-embed").code == 0
+    assert {"workspace:work:log.md", "workspace:work:x/y.md"} <= paths(kb)
+    assert "walrus" in kb("fetch", "workspace:work:log.md#L3").stdout
+    assert "walrus" in kb("fetch", "./work:log.md#L3").stdout
+    assert "ran hot" in kb("fetch", "work:log.md#L3").stdout
+    (two.root / "work:log.md").unlink()
+    kb("ingest", "--no-embed")
+    assert paths(kb) & {"workspace:work:log.md", "work:log.md"} == {"work:log.md"}
+
+
+def test_links_stay_in_their_source(two: Vault) -> None:
+    ran = kb_in(two)("related", "work:plan.md", "--json")
+    assert [each["target_path"] for each in ran.json["links"]] == ["work:log.md", "work:chunking.md"]
+    into = kb_in(two)("related", "work:log.md", "--json").json["backlinks"]
+    assert [each["doc_path"] for each in into] == ["work:plan.md"]
+    assert kb_in(two)("doctor", "--links").code == 0
+
+
+def test_a_source_whose_folder_is_gone_keeps_its_documents_and_is_named(two: Vault) -> None:
+    kb = kb_in(two)
+    job = two.root.parent / "job"
+    job.rename(two.root.parent / "away")
+    (two.root / "hostile.md").unlink()
+    ran = kb("ingest", "--no-embed")
+    assert ran.code == 0
+    assert "work" in ran.stderr + ran.stdout
+    assert paths(kb) == {*NOTES, *of_work()} - {"hostile.md"}
+    job.mkdir()  # the mount point, empty
+    assert "4 documents" in kb("ingest", "--no-embed").stderr
+    assert of_work() <= paths(kb)
+    two.config.write_text(two.config.read_text().replace('"job"', '"away"'))
+    report = kb("ingest", "--no-embed", "--json").lines[-1]
+    assert (report["new"], report["moved"], report["updated"], report["removed"]) == (0, 0, 0, 0)
+    assert "ran hot" in kb("fetch", "work:log.md#L3").stdout
+
+
+def test_a_missing_workspace_keeps_its_documents_while_other_sources_go_on(two: Vault) -> None:
+    kb = kb_in(two)
+    two.root.rename(two.root.parent / "away")
+    (two.root.parent / "job/log.md").unlink()
+    assert kb("ingest", "--no-embed").code == 0
+    assert paths(kb) == {*NOTES, *of_work()} - {"work:log.md"}
+
+
+def test_a_source_that_the_configuration_no_longer_has_is_removed_with_the_next_ingest(two: Vault) -> None:
+    kb = kb_in(two)
+    text = two.config.read_text()
+    two.config.write_text(text[: text.index("[[sources]]")])
+    kb("ingest", "--no-embed")
+    assert paths(kb) == set(NOTES)
+
+
+def test_a_path_narrows_an_ingest_to_a_source_or_a_folder_of_it(two: Vault) -> None:
+    kb = kb_in(two)
+    job = two.root.parent / "job"
+    write_notes(job, {"new.md": "# New\n", "private/new.md": "# New\n"})
+    write_notes(two.root, {"new.md": "# New\n"})
+    assert kb("ingest", "--no-embed", "work:private").code == 0
+    assert {path for path in paths(kb) if path.endswith("new.md")} == {"work:private/new.md"}
+    assert kb("ingest", "--no-embed", str(job)).code == 0
+    assert {path for path in paths(kb) if path.endswith("new.md")} == {"work:private/new.md", "work:new.md"}
+    assert kb("ingest", "--no-embed", str(two.root)).code == 0
+    assert "new.md" in paths(kb)
+
+
+@pytest.mark.parametrize("root", ["notes/projects", "notes", "."])
+def test_nested_sources_are_refused(tmp_path: Path, root: str) -> None:
+    vault = make_vault(tmp_path)
+    add(vault, "inner", root)
+    ran = kb_in(vault)("ingest", "--no-embed")
+    assert (ran.code, "is in that of" in ran.stderr, "leave out one" in ran.stderr) == (2, True, True)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('name = "workspace"', "sources.name must be"),
+        ('name = "a/b"', "sources.name must be"),
+        ('name = "job"\nexposure = ["all"]', "a source can be kept from more readers, not from fewer"),
+        ('name = "job"\ntrust = "high"', "sources.trust must be one of"),
+        ('name = "job"\nincl = []', "did you mean sources.include"),
+        ('name = "job"\nkinds = ["films"]', "films"),
+    ],
+)
+def test_a_wrong_source_is_refused_with_what_is_right(tmp_path: Path, table: str, said: str) -> None:
+    vault = make_vault(tmp_path)
+    vault.config.write_text(f'{vault.config.read_text()}\n[[sources]]\nroot = "job"\n{table}\n')
+    ran = kb_in(vault)("status")
+    assert ran.code == 2
+    assert said in " ".join(ran.stderr.split())
+
+
+def test_two_sources_of_one_name_are_refused(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path)
+    add(vault, "job", "a")
+    add(vault, "Job", "b")
+    assert "two sources are called Job" in kb_in(vault)("status").stderr
+
+
+def test_a_source_has_its_own_rules(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path)
+    texts = {
+        "a.md": "# A\n\n---\n",
+        "b.txt": "12 34\n",
+        "c.md": "# C\n",
+        "own.md": "---\ntrust_level: generated\n---\n# O\n",
+    }
+    write_notes(tmp_path / "job", texts)
+    rules = 'include = ["*.md", "*.txt"]\nexclude = ["c.md"]\ntrust = "secondary"\nlanguage = "ko"\n'
+    add(vault, "work", "job", rules)
+    kb = kb_in(vault)
+    kb("ingest", "--no-embed")
+
+    def known() -> dict[str, tuple[str, str]]:
+        listed = kb("list", "docs", "--json").lines
+        return {
+            each["doc_path"]: (each["trust_level"], each["lang"]) for each in listed if each["doc_path"][:5] == "work:"
+        }
+
+    assert known() == {
+        "work:a.md": ("secondary", "en"),
+        "work:b.txt": ("secondary", "ko"),
+        "work:own.md": ("generated", "en"),
+    }
+    vault.config.write_text(vault.config.read_text().replace('"secondary"', '"primary"\nkinds = ["markdown"]'))
+    kb("ingest", "--no-embed")
+    assert known() == {"work:a.md": ("primary", "en"), "work:own.md": ("generated", "en")}
+
+
+def test_a_rule_of_exposure_counts_from_the_root_of_each_source(tmp_path: Path) -> None:
+    roots = tuple(Source(name, tmp_path, (), ()) for name in ("workspace", "work", "pay"))
+    sources = Sources(roots[0], roots[1:])
+    hidden = Rules((), ("private/**",), sources, ("pay",)).matches()
+    assert all(map(hidden, ("private/a.md", "work:private/a.md", "pay:a.md")))
+    assert not any(map(hidden, ("work:a.md", "a.md", "workspace:pay:a.md")))
+
+
+def test_every_path_of_a_source_comes_back_from_its_stored_form(tmp_path: Path) -> None:
+    roots = tuple(Source(name, tmp_path / name, (), ()) for name in ("workspace", "work"))
+    sources = Sources(roots[0], roots[1:])
+    names = (
+        "a.md",
+        "work:a.md",
+        "workspace:a.md",
+        "workspace:work:a.md",
+        "workspace:workspace:work:",
+        "x/work:a",
+        "w:a",
+    )
+    stored = [(source, name, sources.stored(source, name)) for source in sources.every for name in names]
+    assert len({path for *_, path in stored}) == len(stored)
+    for source, name, path in stored:
+        assert sources.place(path) == (source, name)
+        assert sources.on_disk(path) == source.root / name
+        assert sources.stored_at(str(source.root / name)) == path
+    assert Sources(roots[0]).stored(roots[0], "work:a.md") == "work:a.md"
+
+
+def test_forget_takes_what_is_in_a_source(two: Vault) -> None:
+    kb = kb_in(two)
+    ran = kb("forget", "work:private", "--ignore", "--yes")
+    assert ran.code == 0, ran.stderr
+    assert (two.root.parent / "job/.kbignore").read_text() == "/private/pay.md\n"
+    kb("ingest", "--no-embed")
+    assert paths(kb) == {*NOTES, *of_work()} - {"work:private/pay.md"}
+
+
+def test_a_quotation_stands_after_its_source_was_moved(two: Vault) -> None:
+    kb = kb_in(two)
+    question = "When did the bearing of the turbine run hot?"
+    asked = run_kb(
+        "--config", str(two.config), "--set", "rag.score_gate=0", "ask", question, "--provider", "extractive"
+    )
+    assert "work:log.md" in asked.stdout, asked.stderr
+    os.rename(two.root.parent / "job", two.root.parent / "moved")
+    two.config.write_text(two.config.read_text().replace('"job"', '"moved"'))
+    checked = kb("verify", "--json").stdout
+    assert '"standing":"stands"' in checked.replace(" ", ""), checked
