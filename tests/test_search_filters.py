@@ -170,6 +170,7 @@ VALUES = {
     "tags_any": "work",
     "lang": "en",
     "path_globs": "src/**",
+    "sources": "workspace",
     "trust_min": "primary",
     "media": "code",
     "dated": "2026-11-12",

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 from conftest import NOTES, Kb, Vault, kb_in, make_vault, run_kb, write_notes
 
+from kb.config import load
+from kb.domain.filters import SearchFilters
 from kb.domain.sources import Source, Sources
+from kb.operations.inspect.listing import count_facets
+from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import Rules
 
 WORK = {
@@ -257,6 +261,33 @@ def test_every_path_of_a_source_comes_back_from_its_stored_form(tmp_path: Path) 
         assert sources.on_disk(path) == source.root / name
         assert sources.stored_at(str(source.root / name)) == path
     assert Sources(roots[0]).stored(roots[0], "work:a.md") == "work:a.md"
+
+
+def test_a_filter_finds_in_the_named_sources_alone(two: Vault) -> None:
+    kb = kb_in(two)
+
+    def found(*words: str) -> set[str]:
+        return {hit["doc_path"].partition(":")[0] for hit in kb("search", "chunking", "--json", *words).json["hits"]}
+
+    assert found("--source", "work") == {"work"}
+    assert found("--source", "workspace") == {"chunking.md", "projects/notes.md"}
+    assert found("--source", "Work", "--source", "workspace") == {"work", "chunking.md", "projects/notes.md"}
+    assert "the nearest is work" in kb("search", "chunking", "--source", "wrok").stderr
+    bulk = kb("search", "--bulk", stdin='{"query": "chunking", "source": ["work"]}\n').lines[0]
+    assert {hit["doc_path"] for hit in bulk["response"]["hits"]} == {"work:chunking.md", "work:plan.md"}
+
+
+def test_values_of_sources_are_counted_only_where_there_are_several(two: Vault, tmp_path: Path) -> None:
+    with open_base(load(str(two.config))) as base:
+        counts = {each.value: each.documents for each in count_facets(base, SearchFilters()) if each.facet == "source"}
+        assert counts == {"workspace": len(NOTES), "work": len(WORK)}
+        narrowed = count_facets(base, SearchFilters(sources=("work",), media="markdown"))
+        assert {each.value for each in narrowed if each.facet == "source"} == {"workspace", "work"}
+        assert {each.documents for each in narrowed if each.facet == "media"} == {len(WORK)}
+    alone = make_vault(tmp_path / "alone")
+    kb_in(alone)("ingest", "--no-embed")
+    with open_base(load(str(alone.config))) as base:
+        assert not [each for each in count_facets(base, SearchFilters()) if each.facet == "source"]
 
 
 def test_forget_takes_what_is_in_a_source(two: Vault) -> None:

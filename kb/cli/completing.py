@@ -123,6 +123,10 @@ def _kinds(session: Base, typed: str) -> Iterable[str]:
     return [*KINDS.families, *_values("media")(session, typed)]
 
 
+def _sources(session: Base, _: str) -> Iterable[str]:
+    return [each.name for each in session.config.sources.every]
+
+
 def _keys(session: Base, _: str) -> Iterable[str]:
     return [f"{key}=" for key, _value, _origin in items(session.config)]
 
@@ -135,6 +139,7 @@ def _schemas(_: Base, __: str) -> Iterable[str]:
 _SOURCES: Mapping[str, _Source] = {
     **{each.field: _values(each.name) for each in OPTIONS if not each.choices},
     "tag": _values("tag"),
+    "sources": _sources,
     "path_glob": _globs,
     "path_globs": _globs,
     "path": _globs,

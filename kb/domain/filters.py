@@ -42,6 +42,7 @@ class SearchFilters(NamedTuple):
     tags_any: tuple[str, ...] = ()
     lang: str | None = None
     path_globs: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     trust_min: str | None = None
     media: str | None = None
     dated: str | None = None
@@ -130,6 +131,19 @@ FILTERS = (
         metavar="GLOB",
         operator="path",
         facet="folder",
+        many=True,
+    ),
+    Filter(
+        "sources",
+        "source",
+        no_document=("the source {}", "출처 폴더 {}"),
+        label="source",
+        title="Source",
+        help="Only documents of this source (kb list sources); repeat for any of several.",
+        tool_help="any of these sources (list, what: sources)",
+        tool_name="sources",
+        metavar="NAME",
+        facet="source",
         many=True,
     ),
     Filter(

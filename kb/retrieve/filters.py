@@ -31,7 +31,7 @@ from kb.store import queries
 from kb.store.connection import Connection
 
 # Filters whose values are worked out here; those of all others are parameters of the statement as they are.
-_BY_PYTHON = ("tags_any", "path_globs", "dated", "since", "before", "where")
+_BY_PYTHON = ("tags_any", "path_globs", "sources", "dated", "since", "before", "where")
 
 _EVERY_DOCUMENT = SearchFilters(among_visible=True)
 
@@ -74,6 +74,7 @@ def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
     found = queries.select_eligible_documents(
         db,
         tags_json=_json(_tags_meant(db, filters.tags_any)) if filters.tags_any else None,
+        sources_json=_json(filters.sources) if filters.sources else None,
         where_json=_conditions_json(filters),
         with_paths=int(passes is not None),
         **_texts(filters),

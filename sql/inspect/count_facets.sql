@@ -1,8 +1,8 @@
 -- Count the documents that have each value of a facet, the commonest values first.
 -- returns many kb.domain.results.viewing.FacetCount
--- param facet TEXT?  media, lang, tag, folder, trust, kind or code_lang; NULL = all of them
+-- param facet TEXT?  media, lang, tag, folder, trust, kind, code_lang or source; NULL = all of them
 -- param per_facet INTEGER  at most so many values of each
--- column facet TEXT  as above; a folder is the first part of a path, a kind that of a definition in source code
+-- column facet TEXT  as above, source only where there are several; a folder is the first part of a path, a kind that of a definition in source code
 -- column value TEXT  what the documents have there
 -- column documents INTEGER  how many have it
 WITH media_types AS MATERIALIZED (
@@ -36,6 +36,11 @@ WITH media_types AS MATERIALIZED (
   FROM documents
   WHERE :facet IS NULL OR :facet = 'trust'
   GROUP BY trust_level
+  UNION ALL
+  SELECT 'source', source, count(*)
+  FROM documents
+  WHERE (:facet IS NULL OR :facet = 'source') AND EXISTS (SELECT 1 FROM documents WHERE source <> 'workspace')
+  GROUP BY source
   UNION ALL
   SELECT 'folder', folder, documents
   FROM folders

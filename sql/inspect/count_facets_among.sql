@@ -7,13 +7,13 @@
 -- column value TEXT  what the documents have there
 -- column documents INTEGER  how many have it
 WITH alike AS MATERIALIZED (
-  SELECT a.media_type, instr(a.media_type, '/') AS slash, d.languages_json, d.trust_level,
+  SELECT a.media_type, instr(a.media_type, '/') AS slash, d.languages_json, d.trust_level, d.source,
     substr(d.workspace_path, 1, instr(d.workspace_path, '/') - 1) AS folder, count(*) AS documents
   FROM documents AS d
   JOIN assets AS a USING (asset_id)
   WHERE d.doc_id IN (SELECT value FROM json_each(:doc_ids_json))
-    AND (:facet IS NULL OR :facet IN ('media', 'code_lang', 'lang', 'trust', 'folder'))
-  GROUP BY a.media_type, d.languages_json, d.trust_level, folder
+    AND (:facet IS NULL OR :facet IN ('media', 'code_lang', 'lang', 'trust', 'folder', 'source'))
+  GROUP BY a.media_type, d.languages_json, d.trust_level, d.source, folder
 ), counted AS (
   SELECT 'media' AS facet, iif(slash = 0, media_type, substr(media_type, 1, slash - 1)) AS value,
     sum(documents) AS documents
@@ -35,6 +35,11 @@ WITH alike AS MATERIALIZED (
   FROM alike
   WHERE :facet IS NULL OR :facet = 'trust'
   GROUP BY trust_level
+  UNION ALL
+  SELECT 'source', source, sum(documents)
+  FROM alike
+  WHERE (:facet IS NULL OR :facet = 'source') AND EXISTS (SELECT 1 FROM documents WHERE source <> 'workspace')
+  GROUP BY source
   UNION ALL
   SELECT 'folder', folder, sum(documents)
   FROM alike

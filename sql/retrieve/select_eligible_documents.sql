@@ -4,6 +4,7 @@
 -- search as doc_ids_json. One array, not a row each: of 200,000 documents the rows alone would take a second.
 -- returns one EligibleDocuments
 -- param tags_json TEXT?  JSON array; a document with any of these tags; NULL = any
+-- param sources_json TEXT?  JSON array of names; a document of any of these sources; NULL = any
 -- param lang TEXT?  BCP-47 language that the document has text in; NULL = any
 -- param trust_min TEXT?  primary, secondary or generated: at least this trusted; NULL = any
 -- param media TEXT?  media type, or its part before the slash; NULL = any
@@ -64,6 +65,9 @@ FROM (
   WHERE (:tags_json IS NULL OR EXISTS (
       SELECT 1 FROM document_tags AS t
       WHERE t.doc_id = d.doc_id AND t.tag IN (SELECT value FROM json_each(:tags_json))
+    ))
+    AND (:sources_json IS NULL OR EXISTS (
+      SELECT 1 FROM json_each(:sources_json) AS n WHERE n.value = d.source COLLATE NOCASE
     ))
     AND (:lang IS NULL OR d.lang = lower(:lang) OR EXISTS (
       SELECT 1 FROM json_each(d.languages_json) AS l WHERE l.value = lower(:lang)

@@ -1,9 +1,11 @@
 -- List the values that documents have for a filter, the commonest first: more than a person would look through for the one that was meant.
 -- returns many FilterValue
--- param name TEXT  tag, lang, media, code_lang, kind, repo, symbol, where, path_glob, or of days dated, since or before
+-- param name TEXT  tag, source, lang, media, code_lang, kind, repo, symbol, where, path_glob, or of days dated, since or before
 -- column value TEXT  a value; of media both code and code/python; of days months
 WITH valued AS (
   SELECT tag AS value FROM document_tags WHERE :name = 'tag'
+  UNION ALL
+  SELECT source FROM documents WHERE :name = 'source'
   UNION ALL
   SELECT l.value FROM documents AS d, json_each(d.languages_json) AS l WHERE :name = 'lang'
   UNION ALL

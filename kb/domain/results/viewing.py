@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, NamedTuple, NotRequired
+from typing import Annotated, Any, NamedTuple, NotRequired
 
 from kb.domain.answers import Answer
 from kb.domain.citations import Citation
@@ -134,9 +134,12 @@ class FacetCount(NamedTuple):
     documents: int
 
 
-@on_wire("facets.v1")
+@on_wire("facets.v1", fields="media lang tag folder trust kind code_lang source?")
 class Facets(NamedTuple):
-    """The values of each filter, the commonest first, each counted with the other filters in force."""
+    """The values of each filter, the commonest first, each counted with the other filters in force.
+
+    `source` is left out where all documents are of the workspace.
+    """
 
     media: list[FacetCount]
     lang: list[FacetCount]
@@ -145,11 +148,13 @@ class Facets(NamedTuple):
     trust: list[FacetCount]
     kind: list[FacetCount]
     code_lang: list[FacetCount]
+    source: tuple[FacetCount, ...] = ()
 
     @classmethod
     def of(cls, counts: Sequence[FacetCount]) -> Facets:
         """The counts by their facets."""
-        return cls(*([each for each in counts if each.facet == facet] for facet in cls._fields))
+        by_facet: dict[str, Any] = {facet: [each for each in counts if each.facet == facet] for facet in cls._fields}
+        return cls(**{**by_facet, "source": tuple(by_facet["source"])})
 
 
 @on_wire("found_counts.v1")

@@ -5,6 +5,7 @@ export const FILTERS = [
   {"name": "tag", "many": true, "label": "tag", "title": "Tag", "facet": "tag", "example": ""},
   {"name": "lang", "many": false, "label": "language", "title": "Language", "facet": "lang", "example": ""},
   {"name": "path_glob", "many": true, "label": "in", "title": "Folder", "facet": "folder", "example": ""},
+  {"name": "source", "many": true, "label": "source", "title": "Source", "facet": "source", "example": ""},
   {"name": "trust_min", "many": false, "label": "trust", "title": "At least this trusted", "facet": "trust", "example": ""},
   {"name": "media", "many": false, "label": "kind", "title": "Kind of file", "facet": "media", "example": ""},
   {"name": "dated", "many": false, "label": "of", "title": "Of these days", "facet": "", "example": "2026-11, last week, 2026-11-01..2026-11-15"},

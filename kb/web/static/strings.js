@@ -33,6 +33,7 @@ export const TABLE = {
   // Filters, by name.
   media: ["Kind", "종류"],
   path_glob: ["Folder", "폴더"],
+  source: ["Source", "출처 폴더"],
   tag: ["Tag", "태그"],
   lang: ["Language", "언어"],
   dated: ["Date", "날짜"],
