@@ -6,7 +6,6 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
 
 import click
 
@@ -137,10 +136,10 @@ def cli(
         start_log(ctx.obj.config.log_dir)
 
 
-def run() -> NoReturn:
-    """Runs kb on the process's arguments and ends the process."""
+def run_here(args: list[str]) -> int:
+    """The exit code of the only call of a process that was started for it."""
     open_missing_streams()
-    sys.exit(run_once(sys.argv[1:]))
+    return run_once(args)
 
 
 def run_once(args: list[str], warm: Warm | None = None) -> int:

@@ -269,10 +269,9 @@ def parse_citation(uri: str) -> Citation:
 
 # A Markdown link, a wiki link, quotes.
 _WRAPPED = re.compile(r"!?\[[^]]*]\((.+)\)|\[\[([^]|]+)(?:\|[^]]*)?]]|[`\"'<]+(.+?)[`\"'>]+")
-_LINES_OR_PAGE = re.compile(
-    r"(.+?)(?:[#:,]\s*|\s+\(?)(?:(page|p\.?)[\s=]*|lines?[\s=]*|L)?"
-    r"([1-9]\d*)(?:[:C]\d+)?(?:\s*[-–~]\s*L?([1-9]\d*)(?:[:C]\d+)?)?\)?",
-    re.ASCII | re.IGNORECASE,
+_LINES_OR_PAGE = (  # compiled when a citation is read
+    r"(?ai)(.+?)(?:[#:,]\s*|\s+\(?)(?:(page|p\.?)[\s=]*|lines?[\s=]*|L)?"
+    r"([1-9]\d*)(?:[:C]\d+)?(?:\s*[-–~]\s*L?([1-9]\d*)(?:[:C]\d+)?)?\)?"
 )
 
 
@@ -291,7 +290,7 @@ def plain_citation(typed: str) -> str:
         addresses |= {"page": f"{path}#page={part}", "time": f"{path}#t={part.replace('-', ',')}"}
         text = addresses.get(kind, text)
     path, _, fragment = text.rpartition("#")
-    if _read_fragment(path, fragment) is None and (match := _LINES_OR_PAGE.fullmatch(text)):
+    if _read_fragment(path, fragment) is None and (match := re.fullmatch(_LINES_OR_PAGE, text)):
         path, page, first, last = match.groups()
         return f"{path}#page={first}" if page else LineCitation(path, int(first), int(last or first)).to_uri()
     return text

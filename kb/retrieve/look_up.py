@@ -32,7 +32,7 @@ _DEPTH = 500
 _SET_APART = re.compile(r'["“]([^"“”]+)["”]|[^\s"“”]+')
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _NO_WORD = r"[\W_]+"
-_LATIN_WITH_PARTICLE = re.compile(r"(.*[^\W_가-힣])([가-힣]{1,3})", re.DOTALL)
+_LATIN_WITH_PARTICLE = r"(?s)(.*[^\W_가-힣])([가-힣]{1,3})"  # compiled when a word is looked up
 
 
 class _Asked(NamedTuple):
@@ -147,7 +147,7 @@ def _others(index: Index, word: str, substitutions: Sequence[Substitution]) -> I
 
 
 def _without_particle(word: str) -> str:
-    match = _LATIN_WITH_PARTICLE.fullmatch(word)
+    match = re.fullmatch(_LATIN_WITH_PARTICLE, word)
     if match is None:
         return bare_word(word)
     is_particle = any(match[2] in words("particles", kind) for kind in ("final", "vowel", "any"))
