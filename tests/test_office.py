@@ -264,13 +264,64 @@ def test_a_file_of_groups_without_end_is_refused() -> None:
         parts_of("a.rtf", b"{\\rtf1" + b"{" * 100_000)
 
 
-@pytest.mark.parametrize(("flag", "said"), [(2, "encrypted"), (4, "for distribution")])
-def test_a_hangul_document_whose_text_is_encrypted_says_so(flag: int, said: str) -> None:
+def flagged(flag: int) -> bytes:
+    """The document with one more of the flags that its header has."""
     data = bytearray((FIXTURES / "hangul-ko.hwp").read_bytes())
     for header in re.finditer(rb"HWP Document File", data):
         data[header.start() + 36] |= flag
-    with pytest.raises(ExtractFailed, match=said):
-        parts_of("a.hwp", bytes(data))
+    return bytes(data)
+
+
+def test_a_hangul_document_whose_text_is_encrypted_says_so() -> None:
+    with pytest.raises(ExtractFailed, match="encrypted"):
+        parts_of("a.hwp", flagged(2))
+
+
+@pytest.mark.parametrize("seed", [0, 0x1234_567F, 0xFFFF_FFFF])
+def test_a_hangul_document_for_distribution_is_read_as_any_other(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    import olefile
+
+    whole = parts_of("a.hwp", (FIXTURES / "hangul-ko.hwp").read_bytes())
+    opened, listed = olefile.OleFileIO.openstream, olefile.OleFileIO.listdir
+
+    def covered(ole: olefile.OleFileIO, name: str) -> io.BytesIO:
+        if not name.startswith("ViewText/"):
+            return opened(ole, name)
+        return io.BytesIO(distributed(opened(ole, name.replace("ViewText", "BodyText")).read(), seed))
+
+    monkeypatch.setattr(olefile.OleFileIO, "openstream", covered)
+    monkeypatch.setattr(
+        olefile.OleFileIO,
+        "listdir",
+        lambda ole: [[at.replace("BodyText", "ViewText") for at in e] for e in listed(ole)],
+    )
+    assert parts_of("a.hwp", flagged(4)) == whole
+
+
+def distributed(section: bytes, seed: int) -> bytes:
+    """A section as documents for distribution have it: its key, covered by the numbers of a generator, goes before."""
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    record = bytearray(range(256))
+    start = 4 + seed % 16
+    key = bytes(record[start : start + 16])
+    state, at = seed, 0
+
+    def drawn() -> int:
+        nonlocal state
+        state = (state * 214013 + 2531011) % 2**32
+        return (state // 2**16) % 2**15
+
+    while at < 256:
+        cover = drawn() % 256
+        for _ in range(drawn() % 16 + 1):
+            if at < 256:
+                record[at] ^= cover
+                at += 1
+    record[:4] = seed.to_bytes(4, "little")
+    locked = Cipher(algorithms.AES128(key), modes.ECB()).encryptor()
+    padded = section + bytes(-len(section) % 16)
+    return (28 | 256 << 20).to_bytes(4, "little") + bytes(record) + locked.update(padded) + locked.finalize()
 
 
 def test_a_hangul_document_is_unpacked_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:

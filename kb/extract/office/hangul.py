@@ -3,8 +3,8 @@
     HWPX (OWPML, KS X 6101): a ZIP of XML            ─┐
     HWP 5 (Hancom's published format): OLE2 streams  ─┴▶ paragraphs of each section, in order → Parts
 
-Numbers of outlines and lists, page headers and footers, charts and pictures are not read; neither are encrypted
-documents, those for distribution alone, and HWP before 5.
+Documents for distribution alone carry the key of their text, and are read; the sections of others that are encrypted
+are not, nor HWP before 5, numbers of outlines and lists, page headers and footers, charts and pictures.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kb.extract.parts import Parts
 from kb.models.requirements import lacking_packages, require
 
 # Bumped whenever the same file would give other parts.
-_METHOD_VERSION = "1"
+_METHOD_VERSION = "2"
 
 _HINT = "open it in its program and save it again"
 _OUTLINES = ("개요 ", "Outline ")
@@ -42,6 +42,9 @@ _NOT_READ = (b"head", b"foot")
 # Of its flags: encrypted with a password; for distribution alone.
 _COMPRESSED, _ENCRYPTED, _DISTRIBUTED = 1, 2, 4
 
+# The key of a section for distribution: a record of so many bytes, behind its head.
+_RECORD_HEAD, _KEY_RECORD = 4, 256
+
 # Control characters of one unit; all other ones below 32 take eight.
 _SINGLE = {0: "", 10: "\n", 13: "\n", 24: "-", 25: "", 26: "", 27: "", 28: "", 29: "", 30: " ", 31: " "}
 _TAB, _CONTROL_UNITS = 9, 8
@@ -51,7 +54,7 @@ _SIGNS = {"lineBreak": "\n", "tab": "\t", "nbSpace": " ", "fwSpace": " ", "hyphe
 
 def engine(settings: ExtractSettings) -> Engine:
     """olefile and kb's own reader. Raises: ModelMissing."""
-    require("Hangul documents", lacking_packages(("olefile",), "office"))
+    require("Hangul documents", lacking_packages(("olefile", "cryptography"), "office"))
     return Engine("olefile", f"{version('olefile')}-{_METHOD_VERSION}")
 
 
@@ -143,14 +146,11 @@ def _hwpx_text(paragraph: Element) -> str:
             if element.tag == "t":
                 said.append(element.text or "")
                 for sign in element:
-                    said.append(
-                        {"lineBreak": "\n", "tab": "\t", "nbSpace": " ", "fwSpace": " ", "hyphen": "-"}.get(
-                            sign.tag, ""
-                        )
-                    )
-                    said.append(sign.tail or "")
+                    said += _SIGNS.get(sign.tag, ""), sign.tail or ""
             elif element.tag == "equation":
                 said.append(f" {text_at(element, 'script')} ")
+            elif element.tag == "dutmal":
+                said.append(f"{text_at(element, 'mainText')} ({text_at(element, 'subText')})")
     return "".join(said)
 
 
@@ -221,15 +221,14 @@ def _read_ole(ole: Any) -> Parts:
     (flags,) = struct.unpack_from("<I", header, 36)
     if flags & _ENCRYPTED:
         raise PasswordNeeded("the document is encrypted", "save a copy without a password")
-    if flags & _DISTRIBUTED:
-        raise ExtractFailed("the document is one for distribution, whose text is encrypted", "save it as HWPX or PDF")
+    room = "ViewText" if flags & _DISTRIBUTED else "BodyText"
     streams = _Streams(ole, bool(flags & _COMPRESSED))
     levels = _levels_of(records(streams.read("DocInfo")))
-    names = [entry[1] for entry in ole.listdir() if len(entry) == 2 and entry[0] == "BodyText"]
+    names = [entry[1] for entry in ole.listdir() if len(entry) == 2 and entry[0] == room]
     flow = Flow()
     for number, name in enumerate(sorted(names, key=lambda name: (len(name), name)), 1):
         flow.begin(section=number)
-        for record in records(streams.read(f"BodyText/{name}")):
+        for record in records(streams.read(f"{room}/{name}")):
             _read_record(record, flow, levels)
     return _said_of(ole, Parts(flow.parts))
 
@@ -245,6 +244,8 @@ class _Streams:
     def read(self, name: str) -> bytes:
         """A stream's bytes. Raises: FileTooLarge."""
         data: bytes = self._ole.openstream(name).read()
+        if name.startswith("ViewText/"):
+            data = opened_text(data)
         if self._is_packed:
             unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
             data = unpacker.decompress(data, self._left + 1)
@@ -252,6 +253,36 @@ class _Streams:
         if self._left < 0:
             raise too_large()
         return data
+
+
+def opened_text(data: bytes) -> bytes:
+    """A section of a document for distribution, decrypted (AES-128, ECB) with the key in its first record.
+
+    That record of 256 bytes is covered by the numbers of a generator whose seed is its first four. Source: Hancom's
+    format of documents for distribution.
+    """
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    covered = bytearray(data[_RECORD_HEAD : _RECORD_HEAD + _KEY_RECORD])
+    (seed,) = struct.unpack_from("<I", covered)
+    numbers = _generated(seed)
+    at = 0
+    while at < _KEY_RECORD:
+        cover, run = next(numbers) & 0xFF, (next(numbers) & 0xF) + 1
+        for place in range(max(at, 4), min(at + run, _KEY_RECORD)):
+            covered[place] ^= cover
+        at += run
+    key = covered[4 + (seed & 0xF) :][:16]
+    body = data[_RECORD_HEAD + _KEY_RECORD :]
+    opener = Cipher(algorithms.AES128(bytes(key)), modes.ECB()).decryptor()
+    return opener.update(body[: len(body) // 16 * 16]) + opener.finalize()
+
+
+def _generated(seed: int) -> Iterator[int]:
+    """The numbers of Microsoft C's `rand`."""
+    while True:
+        seed = (seed * 214_013 + 2_531_011) & 0xFFFFFFFF
+        yield seed >> 16 & 0x7FFF
 
 
 def _said_of(ole: Any, parts: Parts) -> Parts:
