@@ -125,12 +125,13 @@ class Workspace:
         dry_run: bool = False,
         allow_empty: bool = False,
         moved: bool = False,
+        retry: bool = False,
         on_event: Callable[[IngestEvent], None] = lambda event: None,
     ) -> IngestReport:
         """The report of one ingest in this process; its events are in `events` afterwards."""
         request = ingest_request(self.config, None, dry_run=dry_run, allow_empty=allow_empty, embed=False)
         rules = replace(request.rules, policy=policy or request.rules.policy)
-        request = replace(request, scope=path, rules=rules, moved=moved)
+        request = replace(request, scope=path, rules=rules, moved=moved, retry=retry)
         self.events = []
 
         def note(event: IngestEvent) -> None:
@@ -187,8 +188,8 @@ class Workspace:
 
 
 def counted(report: IngestReport) -> dict[str, int]:
-    """The counts of a report that are not zero, without `scanned`, `skipped` and the chunks."""
-    names = ("new", "updated", "moved", "unchanged", "removed", "errors")
+    """The counts of files of a report that are not zero, without `scanned`, `skipped` and the chunks."""
+    names = ("new", "updated", "moved", "unchanged", "removed", "errors", "still_unread")
     return {name: count for name in names if (count := getattr(report.counts, name))}
 
 

@@ -43,7 +43,7 @@ def assert_told(workspace: Workspace, bad: dict[str, bytes], fine: str) -> dict[
     assert set(failed) == set(bad)
     assert {name for name, error in failed.items() if not error.hint} == set()
     assert workspace.paths() == [fine]
-    again = workspace.ingest()
+    again = workspace.ingest(retry=True)
     assert counted(again) == {"unchanged": 1, "errors": len(bad)}
     messages = {name: error.message for name, error in failed.items()}
     assert {item.doc_path: item.error.message for item in again.items if item.error} == messages
@@ -70,7 +70,7 @@ def test_bad_pdfs_are_told(workspace: Workspace) -> None:
         "text.pdf": b"# A note under a wrong name",
     }
     assert_told(workspace, bad, "fine.pdf")
-    failed = {item.doc_path: item.error.message for item in workspace.ingest().items if item.error}
+    failed = {item.doc_path: item.error.message for item in workspace.ingest(retry=True).items if item.error}
     assert failed["text.pdf"] == failed["picture.pdf"] == "not a PDF, though it is named like one"
 
 

@@ -138,6 +138,7 @@ class IngestCounts:
     errors: int = 0
     chunks_indexed: int = 0
     embeddings_indexed: int = 0
+    still_unread: int = 0
 
     def add(self, result: Result) -> None:
         """Count one file's outcome."""

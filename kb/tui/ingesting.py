@@ -17,7 +17,7 @@ from kb.domain.results.inspection import FileProblem, LastIngest
 from kb.domain.run_handle import RunEvent, RunHandle
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.inspect.listing import last_run, problems_of
+from kb.operations.inspect.listing import last_problems, last_run
 from kb.operations.opening.base import Base
 from kb.tui.rows import clean_line
 from kb.tui.screens import AskingScreen
@@ -53,7 +53,7 @@ class IngestScreen(AskingScreen):
         """Shows the results of the last run."""
         self._bar.display = False
         self.set_interval(_DRAWN_S, self._draw)
-        self.ask(lambda: last_run(self._session), self._show_last)
+        self.ask(lambda: (last_run(self._session), last_problems(self._session)), self._show_last)
 
     def on_unmount(self) -> None:
         """Stops the run after the current document."""
@@ -82,11 +82,11 @@ class IngestScreen(AskingScreen):
             self._handle.cancel()
             self._said.update(self._say("stopping"))
 
-    def _ingest(self, handle: RunHandle) -> IngestReport:
+    def _ingest(self, handle: RunHandle) -> tuple[IngestReport, tuple[FileProblem, ...]]:
         """Runs in the worker. However it ends, another run may begin."""
         try:
             request = ingest_request(self._session.config, None, dry_run=False, allow_empty=False, embed=True)
-            return ingest(request, handle)
+            return ingest(request, handle), last_problems(self._session)
         finally:
             self._handle = None
 
@@ -110,13 +110,15 @@ class IngestScreen(AskingScreen):
             of = self._say("of total", self._done, self._total) if self._total else ""
             self._step.update(f"{of}  {clean_line(self._doing)}")
 
-    def _show_last(self, run: LastIngest | None) -> None:
+    def _show_last(self, last: tuple[LastIngest | None, tuple[FileProblem, ...]]) -> None:
+        run, problems = last
         said = self._say("no ingest") if run is None else self._summary(run)
         self._said.update(f"{said} · {self._say('ingest keys')}")
         if run is not None:
-            self._text.update(self._problems(problems_of(run)))
+            self._text.update(self._problems(problems))
 
-    def _show_report(self, report: IngestReport) -> None:
+    def _show_report(self, done: tuple[IngestReport, tuple[FileProblem, ...]]) -> None:
+        report, problems = done
         self._bar.display = False
         self._step.update("")
         counts, say = report.counts, self._say
@@ -124,7 +126,7 @@ class IngestScreen(AskingScreen):
         parts = [say("ingest counts", *files), say("passages", counts.chunks_indexed)]
         head = [say("stopped")] if report.aborted else []
         self._said.update(" · ".join([*head, *parts, say("seconds", report.duration_ms / 1000), say("esc")]))
-        text = self._problems(problems_of(report))
+        text = self._problems(problems)
         for line in self._left_out(report):
             text.append(f"\n{line}", "quiet")
         self._text.update(text)

@@ -1,10 +1,13 @@
--- Forget the answers and conversations that rest on hidden paths, and what ingests said of these.
+-- Forget the answers and conversations that rest on hidden paths, and what ingests said and noted of these.
 DELETE FROM main.answers
 WHERE trace_id IN (SELECT h.trace_id FROM temp.hidden_answers AS h)
   OR conversation_id IN (SELECT h.session_id FROM temp.hidden_sessions AS h);
 
 DELETE FROM main.chat_sessions
 WHERE session_id IN (SELECT h.session_id FROM temp.hidden_sessions AS h);
+
+DELETE FROM main.unread_files
+WHERE workspace_path IN (SELECT h.path FROM temp.hidden_paths AS h);
 
 UPDATE main.ingest_runs
 SET items_json = (

@@ -47,6 +47,7 @@ Examples:
 @click.option("--allow-empty", is_flag=True, help="Empty the knowledge base when the workspace is empty.")
 @click.option("--moved", is_flag=True, help="Continue after the workspace folder was moved or renamed.")
 @click.option("--no-embed", is_flag=True, help="Do not compute vectors now; kb index --embeddings does it later.")
+@click.option("--retry", is_flag=True, help="Read again what could not be read before and has not changed.")
 @click.option(
     "--media", metavar="KIND,…", help=f"Only these kinds of files: {', '.join(KINDS.families)} [default: all]."
 )
@@ -60,6 +61,7 @@ def ingest_command(
     allow_empty: bool,
     moved: bool,
     no_embed: bool,
+    retry: bool,
     media: str | None,
     summary_only: bool,
     as_json: bool,
@@ -70,7 +72,7 @@ def ingest_command(
     from there. Searching works meanwhile.
     """
     families = None if media is None else media_families(media, call.config)
-    options = {"dry_run": dry_run, "allow_empty": allow_empty, "moved": moved, "embed": not no_embed}
+    options = {"dry_run": dry_run, "allow_empty": allow_empty, "moved": moved, "embed": not no_embed, "retry": retry}
     request = ingest_request(call.config, path, **options, families=families)
     with interruptible(ingest_progress(as_json=as_json)) as handle:
         report = ingest(request, handle)
@@ -173,6 +175,9 @@ def _show_report(report: IngestReport, *, summary_only: bool) -> None:
         echo_folded(_read(report), head="read: ")
     for note in report.notes:
         echo_folded(plain_line(note), head="note: ", err=True)
+    if counts.still_unread:
+        files = "1 file is" if counts.still_unread == 1 else f"{counts.still_unread:,} files are"
+        echo_folded(f"{files} unread as before: kb status says why, kb ingest --retry reads them again")
     if report.unsupported:
         echo_folded(_kinds(report.unsupported), head="not read: ")
     reasons = [f"{count} by {reason}" for reason, count in sorted(report.skipped_by_reason.items())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
@@ -25,6 +25,7 @@ from kb.cli.output.printing import (
 from kb.cli.output.progress import interruptible, show_stage
 from kb.cli.output.terminal import as_utf8
 from kb.domain.checks import Diagnosis, State
+from kb.domain.results.inspection import UnreadGroup
 from kb.domain.results.viewing import BrokenLinks
 from kb.domain.text import counted, plain_line
 from kb.errors import UsageError
@@ -32,6 +33,8 @@ from kb.operations.doctor.doctor import diagnose
 from kb.operations.inspect.links import broken_links
 from kb.operations.inspect.listing import base_status, last_run
 from kb.operations.inspect.self_report import introspect
+
+_UNREAD_ROWS = 7
 
 _MARKS: Mapping[State, tuple[str, Style]] = {
     "ok": ("✓", GOOD),
@@ -64,11 +67,24 @@ def status_command(call: Call, as_json: bool) -> None:
     rows = (
         ("workspace", str(call.config.workspace_root)),
         ("indexed", held + f" ({kinds})" * bool(kinds)),
+        *_unread_rows(status.unread),
         ("last ingest", last),
         ("searched by", "words and meaning" if status.by_meaning else "words"),
         ("pending", "; ".join(status.missing) or "nothing; kb ingest looks for what changed on the disk"),
     )
     echo_fields((name, plain_line(value)) for name, value in rows)
+
+
+def _unread_rows(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:
+    """A row for each kind and reason of files that are not read, of many the first."""
+    shown = groups if len(groups) <= _UNREAD_ROWS else groups[: _UNREAD_ROWS - 1]
+    for name, group in zip(("not read", *[""] * len(groups)), shown, strict=False):
+        hint = f" ({group.hint})" if group.hint else ""
+        more = group.files - len(group.examples)
+        paths = ", ".join(group.examples) + f" and {more:,} more" * bool(more)
+        yield name, f"{group.files:,} {group.family or 'places'}: {group.why}{hint}: {paths}"
+    if rest := groups[len(shown) :]:
+        yield "", f"{sum(group.files for group in rest):,} more, for {len(rest)} reasons that --json gives"
 
 
 def _most_first(counts: Mapping[str, int]) -> str:

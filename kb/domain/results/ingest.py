@@ -14,6 +14,9 @@ from kb.domain.ingest_events import IngestCounts, Result
 from kb.domain.on_wire import Wire, on_wire
 from kb.errors import KbError
 
+Unread = Literal["failed", "left out", "waiting"]
+"""Why a file is not read: its bytes, a rule about its content, or an engine that is not there."""
+
 EXAMPLES_PER_REASON = 5
 LINKS_NAMED = 50
 ITEMS_PER_PACK = 200
@@ -51,6 +54,22 @@ class IngestItem:
     def failure(self) -> IngestItemError | None:
         """Why it could not be indexed."""
         return None if self.error is None else IngestItemError(self.error.code, self.error.message, self.error.hint)
+
+
+class UnreadFile(NamedTuple):
+    """A file that was not read, in which state, by what and since when; `mtime_ns` 0: it is read again each time."""
+
+    workspace_path: str
+    source_path: str
+    family: str | None
+    byte_len: int
+    mtime_ns: int
+    reader: str
+    outcome: Annotated[str, Wire(type=Unread)]
+    code: str
+    message: str
+    hint: str | None
+    since: str
 
 
 class ItemLog:
@@ -164,7 +183,8 @@ def _sorted(unsupported: Mapping[str, int]) -> dict[str, int]:
     fields="""scope dry_run aborted scanned=counts.scanned new=counts.new updated=counts.updated moved=counts.moved
         removed=counts.removed unchanged=counts.unchanged skipped=counts.skipped errors=counts.errors duration_ms
         *skipped_by_rule unsupported=unsupported_count unsupported_by_extension=unsupported not_included links_outside
-        skip_examples stages_ms=stages.to_ms embeddings_indexed=counts.embeddings_indexed notes items=no_items""",
+        skip_examples stages_ms=stages.to_ms embeddings_indexed=counts.embeddings_indexed
+        still_unread=counts.still_unread notes items=no_items""",
 )
 @dataclass(slots=True)
 class IngestReport:
@@ -172,6 +192,7 @@ class IngestReport:
 
     `skipped` counts files and folders left out by a rule, `skipped_*` those of one rule, and `skip_examples` names some
     of each; a file that stayed as it was is `unchanged`. `unsupported` counts files of kinds that kb does not read,
+    `still_unread` counts those that an earlier run could not read and this one did not try again,
     `unsupported_by_extension` by kind (`""` for names that tell none); `not_included` those that `workspace.include`
     does not ask for.
     """

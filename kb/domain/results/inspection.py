@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from kb.domain.documents import BlockKind, LinkKind, TrustLevel
 from kb.domain.on_wire import Wire, on_wire
+from kb.domain.results.ingest import Unread
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Symbol, SymbolUse
 from kb.records import NamedTuple
@@ -327,14 +328,43 @@ class Listing(NamedTuple):
     next_cursor: str | None
 
 
+@on_wire(fields="family outcome code files message hint since paths_json")
+class UnreadGroup(NamedTuple):
+    """Files of one kind that are not read for one reason, since the first was not; `family` null: not looked at.
+
+    `code` is of `error.v1`, or the rule that leaves them out; `message` and `hint` are there where all have the same.
+    """
+
+    family: str | None
+    outcome: Annotated[str, Wire(type=Unread)]
+    code: str
+    files: int
+    message: str | None
+    hint: str | None
+    since: str
+    paths_json: Annotated[str, Wire("examples", list[str], json.loads)]
+
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        return self.message or self.code.replace("_", " ")
+
+    @property
+    def examples(self) -> list[str]:
+        """The first paths."""
+        found: list[str] = json.loads(self.paths_json)
+        return found
+
+
 @on_wire(
     "base_status.v1",
-    fields="kb_version documents passages languages kinds last_ingest_at corpus_revision searched_by missing",
+    fields="kb_version documents passages languages kinds last_ingest_at corpus_revision searched_by missing unread?",
 )
 class BaseStatus(NamedTuple):
     """What the knowledge base holds now. `searched_by` is what a question is searched by by default.
 
-    `missing` says what would make it better, each with what to do. `languages` and `kinds` count documents.
+    `missing` says what would make it better, each with what to do. `languages` and `kinds` count documents. `unread`:
+    the files that are not read, which only the owner sees.
     """
 
     kb_version: str
@@ -346,6 +376,7 @@ class BaseStatus(NamedTuple):
     corpus_revision: int
     by_meaning: bool
     missing: tuple[str, ...]
+    unread: tuple[UnreadGroup, ...] = ()
 
     def searched_by(self) -> Literal["words and meaning", "words"]:
         """What a question is searched by by default."""

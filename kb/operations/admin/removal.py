@@ -110,6 +110,7 @@ def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
         return unfinished | hidden_paths(db, parsed_rules((f"#{named.tag.removeprefix('#')}",)))
     known = {row.workspace_path for row in queries.select_all_paths(db)}
     known |= {row.workspace_path for row in queries.select_cited_paths(db)}
+    known |= {row.workspace_path for row in queries.select_unread_files(db)}
     if named.glob is not None:
         try:
             patterns = PathPatterns((stored_text(named.glob),))
@@ -291,6 +292,8 @@ def _remove_index(db: Connection, config: Config, handle: RunHandle) -> None:
                 remove_document(db, path)
         done = min(start + _DOCUMENTS_A_TRANSACTION, len(paths))
         handle.tell(StepProgress("removing documents", done, len(paths), "documents"))
+    unread = [row.workspace_path for row in queries.select_unread_files(db)]
+    queries.delete_unread_files(db, paths_json=json.dumps(unread, ensure_ascii=False))
     shutil.rmtree(config.asset_dir, ignore_errors=True)
     remove_artifacts_of_others(config.artifact_dir, set())
 

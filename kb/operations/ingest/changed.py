@@ -23,7 +23,7 @@ from kb.domain.ids import AssetId
 from kb.domain.ingest_events import AssetFinished, AssetStarted
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import IngestItem, StageTimes
-from kb.errors import FileError
+from kb.errors import FileError, PasswordNeeded
 from kb.extract.registry import extractor_of
 from kb.operations.ingest.read import (
     ChangedFile,
@@ -221,9 +221,11 @@ def _store_together(run: IngestRun, batch: ReadBatch) -> list[tuple[SourceFile, 
                     report.aborted = True
                     break
                 item = _store(run, file, reading, prepared)
+                _note_unread(run, file, reading)
                 done.append((file, item))
                 if item and item.moved_from:
                     moved[item.moved_from] = run.vanished.pop(item.moved_from)
+            run.unread_files.write()
     except BaseException:
         run.vanished |= moved
         raise
@@ -261,6 +263,17 @@ def _prepared(run: IngestRun, batch: ReadBatch) -> dict[str, Prepared]:
             write_artifacts(request.artifact_dir, read.document.doc_id, read.derived)
             prepared[read.file.workspace_path] = Prepared(morphemes, of_document, storage)
     return prepared
+
+
+def _note_unread(run: IngestRun, file: SourceFile, reading: Reading) -> None:
+    """Notes a file that was not read, so that the next run leaves it; forgets the note of one that was."""
+    if isinstance(reading, FileError):
+        again = isinstance(reading, PasswordNeeded) and run.request.extraction.passwords.are_given
+        run.unread_files.failed(file, run.reader(file), reading, again=again)
+    elif isinstance(reading, SkippedFile):
+        run.unread_files.left_out(file, run.reader(file), reading)
+    else:
+        run.unread_files.read(file.workspace_path)
 
 
 def _store(run: IngestRun, file: SourceFile, reading: Reading, prepared: Mapping[str, Prepared]) -> Item:

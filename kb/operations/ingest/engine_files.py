@@ -8,7 +8,6 @@ partial results of a long step: a stopped run continues where it was.
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Generator, Mapping
 from contextlib import closing
@@ -73,9 +72,9 @@ def read_with_engines(run: IngestRun, changed: deque[SourceFile]) -> Generator[R
                 return
             if not (changed and engines.has_room):
                 batch = engines.finished()
-            elif not run.engines.can_read(family := family_of(changed[0].media_type)):
-                run.leave_unread(family)
-                changed.popleft()
+            elif not run.engines.can_read(family_of(changed[0].media_type)):
+                run.leave_unread(changed.popleft())
+                run.total -= 1
                 continue
             else:
                 file = changed.popleft()
@@ -118,7 +117,7 @@ class _EngineFiles:
     def _derive(self, changed: ChangedFile, content: FileBytes) -> Reading | None:
         """The document of the cached results; None if a worker now derives them.
 
-        Raises: FileError where its engine could not read these bytes before, or a password is needed.
+        Raises: FileError where a password is needed.
         """
         run = self._run
         left_out = run.left_out(changed.family, changed.file.workspace_path)
@@ -159,11 +158,7 @@ class _EngineFiles:
             return self._read_without(file, reply.failed, error)
         if reply.failed is None or error is None:
             return self._assembled(file)
-        failure = error if isinstance(error, ExtractFailed) else ExtractFailed(error.message, error.hint)
-        if type(error) is ExtractFailed:  # the same bytes fail again under the same engine
-            known = {"failed": {"message": failure.message, "hint": failure.hint}}
-            self._keep(file, {reply.failed: json.dumps(known).encode()})
-        return failure
+        return error if isinstance(error, ExtractFailed) else ExtractFailed(error.message, error.hint)
 
     def _submit(self, file: _Stepped) -> None:
         """Submits the remaining steps to a worker."""
@@ -178,7 +173,8 @@ class _EngineFiles:
         run = self._run
         run.engines.give_up(next(step for step in file.todo if step.name == failed), error)
         if not run.engines.can_read(file.changed.family):
-            run.leave_unread(file.changed.family)
+            run.leave_unread(file.changed.file)
+            run.total -= 1
             return None
         file.todo = tuple(step for step in file.todo if step.name not in file.results and run.engines.engine_of(step))
         if not file.todo:
@@ -230,18 +226,13 @@ def _unread(changed: ChangedFile, content: FileBytes) -> Document:
 
 
 def _take_cached(cache: DerivedCache, file: _Stepped) -> None:
-    """Removes the steps whose results are cached, or that have nothing to do, from `todo`; loads partial results.
-
-    Raises: ExtractFailed where the engine could not read these bytes before.
-    """
+    """Removes the steps whose results are cached, or that have nothing to do, from `todo`; loads partial results."""
     while file.todo:
         name = file.todo[0].name
         if file.todo[0].load().is_needed(file.results):
             known = cache.get(*file.key(name))
-            if known is None:
+            if known is None or known.startswith(b'{"failed"'):  # as an older kb kept failures
                 break
-            if known.startswith(b'{"failed"'):
-                raise ExtractFailed(**json.loads(known)["failed"])
             file.results[name] = known
         file.todo = file.todo[1:]
     for step in file.todo:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kb.config import Config
-from kb.domain.derived import NOT_DERIVED, DerivedName, Engine, ExtractSettings, read_labels
+from kb.domain.derived import NOT_DERIVED, DerivedName, Engine, ExtractSettings, labelled_version, read_labels
 from kb.domain.documents import PluginChunker
 from kb.domain.kinds import KINDS, Kind, Kinds, MediaFamily, plugin_kind
 from kb.errors import ConfigError, KbError, ModelError, PasswordNeeded, PluginFailed
@@ -39,6 +39,11 @@ class PdfPasswords:
         self._listed = tuple(listed)
         self._command = command
         self._fetched: tuple[str, ...] | PasswordNeeded | None = None
+
+    @property
+    def are_given(self) -> bool:
+        """Whether any may be had."""
+        return bool(self._listed or self._command)
 
     def needed_for(self, family: MediaFamily, data: bytes) -> tuple[str, ...]:
         """The passwords to try on a file; none where it is no encrypted PDF.
@@ -146,6 +151,13 @@ class Engines:
             name in steps and (label == NOT_DERIVED if name in without else self._is_current(steps[name], label))
             for name, label in labels.items()
         )
+
+    def parser_version(self, family: MediaFamily, without: frozenset[DerivedName] = frozenset()) -> str:
+        """The version of a document of that family by all of today's engines, `without` some results."""
+        extractor = extractor_of(family)
+        engines = {step.name: self.engine_of(step) for step in extractor.steps if step.name not in without}
+        labels = {name: engine.label if engine else NOT_DERIVED for name, engine in engines.items()}
+        return labelled_version(extractor.parser_version, labels)
 
     def _is_current(self, step: Step, label: str) -> bool:
         engine = self.engine_of(step)

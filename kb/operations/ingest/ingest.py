@@ -13,7 +13,7 @@ from collections import Counter, deque
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from sys import intern
-from time import perf_counter_ns
+from time import perf_counter_ns, time_ns
 
 from kb.domain.documents import SourceFile
 from kb.domain.ids import id_from
@@ -39,6 +39,7 @@ from kb.language.korean import release_analyser
 from kb.operations.ingest.changed import index_changed
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.requests import IngestRequest, IngestRun
+from kb.operations.ingest.unread import UnreadFiles
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.own_files import close_to_others
 from kb.operations.opening.writing import in_memory, writing
@@ -67,7 +68,7 @@ def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
 
     Raises: StoreBusy when another ingest runs; StoreError and its kin; FileError when the only root is not there.
     """
-    start_ns = perf_counter_ns()
+    start_ns, began_ns = perf_counter_ns(), time_ns()
     first = request.sources.first
     include = (*first.include, *request.plugins.include)
     report = IngestReport(str(first.root), include, first.exclude, now_utc(), dry_run=request.dry_run)
@@ -76,7 +77,8 @@ def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
         noted_root = noted.root if noted else None
         if not request.moved and noted_root is not None:
             _require_same_root(noted_root, first.root)
-        run = IngestRun(request, db, report, handle, Engines(request.extraction.settings))
+        unread = UnreadFiles(db, began_ns=began_ns, now=report.started_at, writes=not request.dry_run)
+        run = IngestRun(request, db, report, handle, Engines(request.extraction.settings), unread)
         handle.tell(ScanStarted(str(first.root)))
         try:
             with sqlite_errors(request.sqlite):
@@ -110,6 +112,7 @@ def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
     if not run.request.dry_run and noted_root != root:  # before the first document is stored
         queries.upsert_workspace_root(run.db, root=root)
     index_changed(run, changed)
+    run.unread_files.write()
     if not run.report.aborted:
         _remove_vanished(run)
     _collect_garbage(run)
@@ -168,6 +171,7 @@ def _scan(run: IngestRun) -> deque[SourceFile]:
                 f"nothing to read in the source {source.name}, {source.root}: {counted(count, 'document')} of it stay"
                 " (is the folder mounted? kb source move tells another place, kb source remove forgets it)"
             )
+    run.unread_files.write()
     texts += others
     run.total = len(texts)
     run.handle.tell(ScanCompleted(run.total, report.counts.unchanged))
@@ -212,6 +216,7 @@ def _scan_source(
         elif isinstance(event, FailedFile):
             path = sources.stored(source, event.workspace_path)
             run.unknown_below.append(path)
+            run.unread_files.not_looked_at(path, event.error)
             report.add(IngestItem("error", path, error=event.error))
         else:
             report.unsupported = Counter(report.unsupported) + Counter(event.unsupported)
@@ -231,6 +236,7 @@ def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], other
     """Counts a file, and adds it to `texts` or `others` where it must be read."""
     request, report = run.request, run.report
     family, path = family_of(file.media_type), file.workspace_path
+    run.unread_files.met(path)
     kinds = request.sources.place(path)[0].kinds
     if kinds and family not in kinds:
         report.not_included += 1
@@ -246,7 +252,9 @@ def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], other
     ):
         report.counts.unchanged += 1
     elif not run.can_read(family, path):
-        run.unread[family] += 1
+        run.leave_unread(file)
+    elif not request.tries_again(path) and run.is_unread_as_before(file):
+        return
     elif extractor_of(family).steps:
         others.append(file)
     else:
@@ -263,6 +271,7 @@ def _remove_vanished(run: IngestRun) -> None:
                 with transaction(run.db):
                     remove_document(run.db, path)
             run.report.add(IngestItem("removed", path))
+        run.unread_files.forget_gone(run.would_have_met)
 
 
 def _collect_garbage(run: IngestRun) -> None:

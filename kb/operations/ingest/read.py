@@ -68,6 +68,12 @@ class ReadingRules:
     policy: ChunkPolicy
     is_stored: bool
 
+    def limit_of(self, family: MediaFamily) -> tuple[int, str]:
+        """The most bytes of a file of that family, and the key that sets them."""
+        if family == "markdown" and self.max_markdown_bytes < self.max_file_bytes:
+            return self.max_markdown_bytes, "indexing.max_markdown_mb"
+        return self.max_file_bytes, "indexing.max_file_mb"
+
 
 def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> Reading:
     """Reads a file without engines."""
@@ -81,9 +87,7 @@ def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) 
 def read_content(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> FileBytes | SourceFile | SkippedFile:
     """A file's bytes, unless they are known or left out. Raises: FileError."""
     file, stored = changed.file, changed.stored
-    limit, max_bytes = "indexing.max_file_mb", rules.max_file_bytes
-    if changed.family == "markdown" and rules.max_markdown_bytes < max_bytes:
-        limit, max_bytes = "indexing.max_markdown_mb", rules.max_markdown_bytes
+    max_bytes, limit = rules.limit_of(changed.family)
     with stages.measure("read"):
         content = read_bytes(file.source_path, max_bytes=max_bytes, limit=limit)
     if changed.family == "code" and (

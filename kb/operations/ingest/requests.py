@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+import kb
 from kb.config import Config
 from kb.domain.derived import CaptionSettings, DerivedName, ExtractSettings, OcrSettings, SpeechSettings
 from kb.domain.documents import ChunkPolicy, SourceFile
@@ -18,6 +19,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.sources import Source, Sources, nested
 from kb.domain.text import to_posix
 from kb.errors import ConfigError, UsageError
+from kb.extract.registry import extractor_of
 from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 from kb.operations.ingest.engines import (
     NO_PLUGINS,
@@ -28,6 +30,7 @@ from kb.operations.ingest.engines import (
     ingest_plugins,
 )
 from kb.operations.ingest.read import ChangedFile, ReadingRules, pipeline_tail
+from kb.operations.ingest.unread import UnreadFiles
 from kb.operations.opening.exposure import kept_from_models, no_path
 from kb.operations.opening.own_files import PrivatePlaces, private_places
 from kb.operations.opening.typed_path import as_on_disk, path_below
@@ -60,6 +63,11 @@ class IngestRequest:
     dry_run: bool = False
     allow_empty: bool = False
     moved: bool = False
+    retry: bool = False
+
+    def tries_again(self, path: str) -> bool:
+        """Whether a file is read that could not be read before: with `retry`, or named by itself."""
+        return self.retry or path == to_posix(self.scope)
 
     @property
     def sources(self) -> Sources:
@@ -76,6 +84,7 @@ def ingest_request(
     embed: bool,
     families: Sequence[MediaFamily] | None = None,
     moved: bool = False,
+    retry: bool = False,
 ) -> IngestRequest:
     """The ingest of all sources, or of `path` (relative to the working directory or to the root of the workspace).
 
@@ -116,6 +125,7 @@ def ingest_request(
         dry_run=dry_run,
         allow_empty=allow_empty,
         moved=moved,
+        retry=retry,
     )
 
 
@@ -216,6 +226,8 @@ class IngestRun:
     report: IngestReport
     handle: RunHandle
     engines: Engines
+    unread_files: UnreadFiles
+    readers: dict[tuple[MediaFamily, frozenset[DerivedName]], str] = field(default_factory=dict)
     current: set[tuple[MediaType, str, str]] = field(default_factory=set)  # pipeline versions of today
     unread: Counter[MediaFamily] = field(default_factory=Counter)  # files without a usable engine
     unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
@@ -243,6 +255,20 @@ class IngestRun:
             self.current.add(key)
         return key in self.current
 
+    def reader(self, file: SourceFile) -> str:
+        """What would read a file now: versions, engines and limits."""
+        family = family_of(file.media_type)
+        without = self.left_out(family, file.workspace_path)
+        if (family, without) not in self.readers:
+            extraction, max_bytes = self.request.extraction, self.request.rules.limit_of(family)[0]
+            parts = [f"kb-{kb.__version__}", self.engines.parser_version(family, without), f"max-{max_bytes}"]
+            if extractor_of(family).steps:
+                parts.append(f"{extraction.quiet_cpu_s}s-{extraction.memory_bytes}")
+            if family == "pdf":
+                parts.append("passwords" if extraction.passwords.are_given else "no-passwords")
+            self.readers[family, without] = "/".join(parts)
+        return self.readers[family, without]
+
     def left_out(self, family: MediaFamily, path: str) -> frozenset[DerivedName]:
         """The results not to derive from a file: no model describes a file that is hidden from models, and OCR reads
         none of a source without it."""
@@ -262,10 +288,21 @@ class IngestRun:
             return False
         return self.engines.are_those_of(family, pipeline_version.removesuffix(tail), without)
 
-    def leave_unread(self, family: MediaFamily) -> None:
+    def is_unread_as_before(self, file: SourceFile) -> bool:
+        """Whether reading a file again would be in vain; counts it then."""
+        known = self.unread_files.as_before(file, self.reader(file))
+        if known is not None and known.outcome == "left out":
+            self.report.skip(known.code, file.workspace_path)
+        elif known is not None:
+            self.report.counts.still_unread += 1
+        return known is not None
+
+    def leave_unread(self, file: SourceFile) -> None:
         """Counts a file as unread, because its engine is not usable."""
+        family = family_of(file.media_type)
         self.unread[family] += 1
-        self.total -= 1
+        lacked = self.engines.lacked_by(family)
+        self.unread_files.waiting(file, self.reader(file), self.engines.missing[lacked[0]] if lacked else None)
 
     def lacking(self) -> Iterator[str]:
         """One line for each needed engine that cannot be used, and for each missing plugin."""

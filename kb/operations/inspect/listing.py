@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import kb
 from kb.domain.citations import shown_name
 from kb.domain.filters import FILTERS, SearchFilters, with_values
-from kb.domain.results.ingest import IngestReport, item_json
 from kb.domain.results.inspection import BaseStatus, FileProblem, LastIngest, Listed, ListedKind, Listing
 from kb.domain.results.viewing import FacetCount, Facets, FoundCounts, VaultMap
 from kb.domain.search import SearchQuery
@@ -26,6 +25,9 @@ from kb.store import queries
 from kb.store.connection import Connection, expression_errors
 
 MOST_LISTED = 200
+
+# Paths of files that are not read, of each kind and reason.
+_EXAMPLES = 2
 
 
 def list_things(
@@ -153,6 +155,7 @@ def base_status(session: Base) -> BaseStatus:
             corpus_revision(base.db),
             by_meaning,
             tuple(missing),
+            tuple(queries.count_unread(base.db, most_paths=_EXAMPLES)) if base.sees_all else (),
         )
 
 
@@ -294,22 +297,21 @@ def last_run(session: Base) -> LastIngest | None:
         return queries.select_last_ingest(base.db)
 
 
-def problems_of(run: LastIngest | IngestReport) -> tuple[FileProblem, ...]:
-    """The files of a run that have an error or a warning; errors first."""
-    items: Iterable[Mapping[str, Any]]
-    if isinstance(run, LastIngest):
-        items = json.loads(run.items_json or "[]")
-    else:
-        items = (item_json(item) for item in run.items if item.error or item.warnings)
-    found: list[FileProblem] = []
-    for item in items:
-        if error := item.get("error"):
-            found.append(FileProblem(item["doc_path"], error["message"], error["hint"], is_error=True))
+def last_problems(session: Base) -> tuple[FileProblem, ...]:
+    """The files that could not be read, then those of the last ingest with a warning."""
+    with session.reading() as base, base.snapshot():
+        run, unread = queries.select_last_ingest(base.db), queries.select_unread_files(base.db)
+    found = [
+        FileProblem(each.workspace_path, each.message, each.hint, is_error=True)
+        for each in unread
+        if each.outcome == "failed"
+    ]
+    for item in json.loads(run.items_json or "[]") if run else ():
         for warning in item.get("warnings", ()):
             kind, _, note = warning.partition(": ")
             said = f"{kind.replace('_', ' ')}: {note}" if note else kind.replace("_", " ")
             found.append(FileProblem(item["doc_path"], said, None, is_error=False))
-    return tuple(sorted(found, key=lambda each: not each.is_error))
+    return tuple(found)
 
 
 # The most entries of a list to show.

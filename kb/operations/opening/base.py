@@ -106,6 +106,11 @@ class Base:
         return self._config
 
     @property
+    def sees_all(self) -> bool:
+        """Whether it is the owner's, from whom nothing is hidden."""
+        return self._audience is None
+
+    @property
     def defaults(self) -> SearchDefaults:
         """How a question is asked and answered where it does not say so."""
         config = self.config

@@ -1,0 +1,105 @@
+"""The files that are not read, noted in the table `unread_files`, so that they are not read again in vain.
+
+A file is read again when its size, time or place is another one, or when its reader is: versions, engines and limits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from kb.domain.documents import SourceFile
+from kb.domain.kinds import family_of
+from kb.domain.results.ingest import Unread, UnreadFile
+from kb.errors import ExtractFailed, FileError, FileTooLarge, ModelError
+from kb.scan.read import RACY_NS
+from kb.scan.walk import SkippedFile
+from kb.store import queries
+from kb.store.connection import Connection, transaction
+
+# Failures by a file's bytes. Others, such as a lacking permission, may end without a change of the file.
+_OF_THE_BYTES = (ExtractFailed, FileTooLarge)
+
+_OFF = "the engines that read such files are off", "ocr.enabled, image_caption.enabled or audio.enabled"
+
+
+class UnreadFiles:
+    """What earlier runs noted, and the notes of this one, which began at `began_ns`; a dry run writes none."""
+
+    def __init__(self, db: Connection, *, began_ns: int, now: str, writes: bool) -> None:
+        self._db, self._now, self._writes = db, now, writes
+        self._settled_before_ns = began_ns - RACY_NS
+        self._known = {row.workspace_path: row for row in queries.select_unread_files(db)}
+        self._unmet = set(self._known)
+        self._found: list[UnreadFile] = []
+
+    def met(self, path: str) -> None:
+        """Takes note that the walk has met a file, which is not gone."""
+        self._unmet.discard(path)
+
+    def as_before(self, file: SourceFile, reader: str) -> UnreadFile | None:
+        """What is noted of a file that this reader would read again in vain."""
+        known = self._known.get(file.workspace_path)
+        now = (file.source_path, file.byte_len, file.mtime_ns, reader)
+        return known if known and (known.source_path, known.byte_len, known.mtime_ns, known.reader) == now else None
+
+    def failed(self, file: SourceFile, reader: str, error: FileError, *, again: bool) -> None:
+        """Notes a file that could not be read; `again`: another run may read it as it is."""
+        said = (error.code, error.message, error.hint)
+        self._note(file, reader, "failed", said, keeps=isinstance(error, _OF_THE_BYTES) and not again)
+
+    def left_out(self, file: SourceFile, reader: str, skipped: SkippedFile) -> None:
+        """Notes a file that a rule about its content leaves out."""
+        self._note(file, reader, "left out", (skipped.reason, skipped.reason, None))
+
+    def waiting(self, file: SourceFile, reader: str, lacks: ModelError | None) -> None:
+        """Notes a file whose engine is not there, or off."""
+        said = ("engine_off", *_OFF) if lacks is None else (lacks.code, lacks.message, lacks.hint)
+        self._note(file, reader, "waiting", said)
+
+    def not_looked_at(self, path: str, error: FileError) -> None:
+        """Notes a file or folder that the walk could not look at."""
+        self.met(path)
+        said = (error.code, error.message, error.hint)
+        self._found.append(UnreadFile(path, "", None, 0, 0, "", "failed", *said, self._now))
+
+    def read(self, path: str) -> None:
+        """Forgets what was noted of a file that has been read; inside a transaction."""
+        if path in self._known:
+            self._forget([path])
+
+    def forget_gone(self, would_have_met: Callable[[str], bool]) -> None:
+        """Forgets the files that the walk would have met, had they been there."""
+        gone = [path for path in self._unmet if would_have_met(path)]
+        if gone and self._writes:
+            with transaction(self._db):
+                self._forget(gone)
+
+    def write(self) -> None:
+        """Writes the notes that are new since the last call."""
+        found, self._found = self._found, []
+        if self._writes and (rows := [row for row in found if self._is_new(row)]):
+            with transaction(self._db):
+                queries.upsert_unread_files(self._db, (row._asdict() for row in rows))  # type: ignore[misc]
+
+    def _is_new(self, row: UnreadFile) -> bool:
+        known = self._known.get(row.workspace_path)
+        return known is None or known._replace(since=row.since) != row
+
+    def _note(
+        self,
+        file: SourceFile,
+        reader: str,
+        outcome: Unread,
+        said: tuple[str, str, str | None],
+        *,
+        keeps: bool = True,
+    ) -> None:
+        path, source, media_type, byte_len, mtime_ns = file
+        is_settled = keeps and mtime_ns <= self._settled_before_ns
+        noted = (family_of(media_type), byte_len, mtime_ns if is_settled else 0, reader, outcome, *said)
+        self._found.append(UnreadFile(path, source, *noted, self._now))
+
+    def _forget(self, paths: list[str]) -> None:
+        if self._writes:
+            queries.delete_unread_files(self._db, paths_json=json.dumps(paths, ensure_ascii=False))
