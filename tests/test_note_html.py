@@ -142,6 +142,7 @@ def test_the_marker_of_an_answer_is_no_cell_of_its_table() -> None:
     [
         ("Prices\n| Part | Price |\n| Part: pin | Price: 3 |\n", "Part Price|Part: pin Price: 3"),
         ("| Part: pin | Price: 3 |\n…\n| Part: rod |", "Part: pin Price: 3|… |Part: rod "),
+        ("| a |\n| a: 1 |\n| c | d |\n| c: 2 | d: 3 |", "a|a: 1|c d|c: 2 d: 3"),
         ("- a\n\n| b | c \\| d |\n", "b c | d"),
         ("```\n| a | b |\n| c | d |\n```\n", ""),
     ],

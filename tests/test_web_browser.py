@@ -1,4 +1,4 @@
-"""The page in a browser: typing, choosing, reading, filters, addresses; a hostile vault; nothing serious for axe."""
+"""The page in a browser: typing, choosing, reading, filters, addresses; a hostile vault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import unquote_plus, urlencode
 
 import pytest
 from answer_passages import RETRY, TWO
-from browser import NEEDS_BROWSER, Watched, browser, findings, let_in, needs_axe
+from browser import NEEDS_BROWSER, Watched, browser, let_in
 from conftest import NOTES, Vault, indexed_vault
 from hostile_documents import HOSTILE
 from web_fixtures import Served, serving
@@ -357,50 +357,7 @@ def test_earlier_answers_are_listed_shown_and_checked(browser: Browser, tmp_path
         assert watched.faults == []
 
 
-VIEWS = {
-    "start": "/",
-    "hits": "/?q=gateway",
-    "note": "/?q=gateway&at=projects/gateway/log.md%23L8-L12",
-    "both": "/?q=gateway&at=projects/gateway/log.md%23L8-L12&view=both",
-    "lines": "/?at=chunking.md&view=raw",
-    "answer": "/?q=How often does the gateway retry a failed upload&ask=1",
-    "answers": "/?page=answers",
-    "vault": "/?page=vault",
-    "runs": "/?page=runs",
-    "weights": "/?page=weights",
-    "error": "/?q=gateway&mode=vector",
-}
-
-
 @pytest.fixture(scope="module")
 def lenient(vault: Vault) -> Iterator[Served]:
     with serving(vault, "rag.score_gate=0") as made:
         yield made
-
-
-@needs_axe
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_axe_finds_nothing_serious(width: int, dark: bool, browser: Browser, lenient: Served) -> None:
-    found = {}
-    with let_in(browser, lenient, width=width, dark=dark) as watched:
-        for name, path in VIEWS.items():
-            watched.go(lenient, path)
-            watched.page.wait_for_load_state("networkidle")
-            found[name] = findings(watched)
-        watched.go(lenient, "/?q=gateway")
-        for name, key, there in (("filters", "Alt+f", "#menu:popover-open"), ("keys", "?", "#help[open]")):
-            watched.page.wait_for_selector("a.hit")
-            watched.page.locator("#results").focus()
-            watched.page.keyboard.press(key)
-            watched.page.wait_for_selector(there)
-            found[name] = findings(watched)
-            watched.page.keyboard.press("Escape")
-    assert {name: faults for name, faults in found.items() if faults} == {}
-
-
-@needs_axe
-def test_axe_sees_a_fault(browser: Browser, lenient: Served) -> None:
-    with let_in(browser, lenient) as watched:
-        watched.page.evaluate("() => document.body.append(document.createElement('button'))")
-        assert len(findings(watched)) == 1

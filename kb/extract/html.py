@@ -96,12 +96,17 @@ def note_html(source_text: str) -> str | None:
 
 
 def answer_html(text: str) -> str | None:
-    """The text of an answer as HTML, as a note is; None where its markup cannot be parsed.
+    """The text of an answer as HTML, by `rows_html`; markers behind the last row of a table are no cells of it."""
+    return rows_html(_MARKERS_BEHIND_ROW.sub(r"\1\n\n\2", text))
 
-    Rows without a rule, as those of a spreadsheet, are a table too; markers behind the last row are no cells of it.
-    Lines that were not broken to fit a width stay lines.
+
+def rows_html(text: str) -> str | None:
+    """A text of any kind of file as HTML, as a note is; None where its markup cannot be parsed.
+
+    Rows without a rule, as those of a spreadsheet, are a table too. Lines that were not broken to fit a width stay
+    lines.
     """
-    text = _FENCED_OR_ROWS.sub(_with_rule, _MARKERS_BEHIND_ROW.sub(r"\1\n\n\2", text))
+    text = _FENCED_OR_ROWS.sub(_with_rule, text)
     parser = note_parser()
     environment: MutableMapping[str, Any] = {}
     try:
@@ -116,18 +121,28 @@ def answer_html(text: str) -> str | None:
 
 
 def _with_rule(found: re.Match[str]) -> str:
-    """Rows as a table as wide as the longest; the first is its head where the cells below begin with its words."""
+    """Rows as tables: each begins at a row whose words begin the cells of the next, its head, or has none."""
     if found["rows"] is None:
         return found[0]
-    rows = [[each.strip() for each in _CELL_EDGE.split(row.strip())[1:-1]] for row in found["rows"].split("\n")]
-    rows = [row or ["…"] for row in rows]
+    rows = [
+        [each.strip() for each in _CELL_EDGE.split(row.strip())[1:-1]] or ["…"] for row in found["rows"].split("\n")
+    ]
+    starts = [at for at, pair in enumerate(pairwise(rows)) if _is_head(*pair)]
+    edges = sorted({0, *starts, len(rows)})
+    return "\n".join(_table(rows[start:end], has_head=start in starts) for start, end in pairwise(edges))
+
+
+def _is_head(row: Sequence[str], below: Sequence[str]) -> bool:
+    """Whether the words of a row begin the cells of the row below."""
+    return all(name and cell.startswith(f"{name}: ") for name, cell in zip(row, below, strict=False))
+
+
+def _table(rows: list[list[str]], *, has_head: bool) -> str:
+    """Rows as a Markdown table as wide as the longest, with an empty head where they have none."""
     width = max(map(len, rows))
-    below = [row for row in rows[1:] if row != ["…"]]
-    named = (zip(rows[0], row, strict=False) for row in below)
-    if not below or not all(cell.startswith(f"{name}: ") for row in named for name, cell in row):
-        rows.insert(0, [])
-    lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
-    return "\n".join(["", lines[0], "|---" * width + "|", *lines[1:], ""])
+    padded = [[*row, *[""] * (width - len(row))] for row in (rows if has_head else [[], *rows])]
+    head, *others = (f"| {' | '.join(row)} |" for row in padded)
+    return "\n".join(["", head, "|---" * width + "|", *others, ""])
 
 
 def _wrapped(lines: Sequence[str]) -> list[bool]:

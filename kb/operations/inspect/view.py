@@ -135,11 +135,14 @@ def document_at(session: Base, path: str) -> DocumentRow:
 
 
 def rendered(view: DocumentView) -> str | None:
-    """A note as HTML without scripts; None for another kind of document, or a note that is too long to render."""
+    """A note, or the text of a file in parts, as HTML without scripts; None for other documents and too long ones."""
+    from kb.extract.html import MAX_CHARS, note_html, rows_html
+
+    if kind_of(MediaType(view.document.media_type)).citation == "part":
+        text = f"{view.before or ''}{view.place_text or ''}{view.after or ''}"
+        return rows_html(text) if len(text) <= MAX_CHARS else None
     if view.text is None or view.document.media_type != "markdown":
         return None
-    from kb.extract.html import note_html
-
     return note_html(view.text)
 
 

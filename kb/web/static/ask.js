@@ -1,7 +1,7 @@
 // Answers: asked and shown as they come, rendered as notes are, with their places and what became of each sentence.
 
 import { Failure, get, post } from "./api.js";
-import { h } from "./dom.js";
+import { h, plainNote } from "./dom.js";
 import { hitList, leadsTo, pathOf, placeWord } from "./hits.js";
 import { find, inOneLine, lettersOf, wrap } from "./places.js";
 import { address, FILTER_NAMES, words } from "./state.js";
@@ -180,13 +180,8 @@ function add({ answer, html }, state, holder) {
 
 /** The text as a note is rendered, its pieces and claims marked, its markers links to their places. */
 function rendered(answer, html, state) {
-  const made = h("div", { class: "answer-text note", lang: languageOf(answer.answer) });
-  if (html === null) {
-    made.append(h("p", { class: "plain" }, answer.answer));
-  } else {
-    made.innerHTML = html; // cleaned by the server, as a note is
-    for (const link of made.querySelectorAll("[data-note], [data-tag]")) link.replaceWith(...link.childNodes); // of the note it is from
-  }
+  const made = html === null ? h("div", { class: "answer-text note" }, h("p", { class: "plain" }, answer.answer)) : plainNote(html, "answer-text");
+  if (languageOf(answer.answer)) made.lang = languageOf(answer.answer);
   putMarkers(made, answer, state);
   const letters = lettersOf(made);
   const told = answer.spans.filter((span) => span.kind === "piece" || span.kind === "claim");

@@ -47,6 +47,14 @@ export function fill(holder, ...children) {
 /** The element of that id. */
 export const byId = (id) => document.getElementById(id);
 
+/** A text that the server rendered and cleaned as it does notes; links to notes are of the one it is from, and left out. */
+export function plainNote(html, name) {
+  const made = h("div", { class: `${name} note` });
+  made.innerHTML = html;
+  for (const link of made.querySelectorAll("[data-note], [data-tag]")) link.replaceWith(...link.childNodes);
+  return made;
+}
+
 /** What went wrong, as a sentence with a way out; `ways` are pairs of words and what they do. */
 export function failure(error, ways = []) {
   const flag = FILTERS.find((each) => error.message.startsWith(`--${each.name.replaceAll("_", "-")}: `));

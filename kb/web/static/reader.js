@@ -2,17 +2,18 @@
 
 import { get } from "./api.js";
 import { quotedAt } from "./ask.js";
-import { byId, failure, fill, h, icon } from "./dom.js";
+import { byId, failure, fill, h, icon, plainNote } from "./dom.js";
 import { pathOf, placeWord } from "./hits.js";
 import { picture, recording } from "./media.js";
 import { notDrawn, pages } from "./pages.js";
-import { find, lettersOf, rangeOf } from "./places.js";
+import { find, lettersOf, rangeOf, wrap } from "./places.js";
 import { address, words } from "./state.js";
 import { languageOf, t } from "./strings.js";
 import { showNear } from "./vault.js";
 
 const VIEWS = [["", "rendered"], ["raw", "raw"], ["both", "both"]];
 const LINES_APIECE = 200; // the browser lays out what is in sight, in pieces of so many lines
+const LAID = /^(?:html|notebook|text\/(?:bibtex|icalendar|ris|vcard))$/u; // whose text is without the markup that is on its lines
 const FEW_HEADINGS = 3; // a note with fewer needs no list of them
 const MOST_LETTERS = 300_000; // of a note in which quotations are looked for
 
@@ -86,7 +87,7 @@ function phoneFoot() {
 function head(view, state, go) {
   const place = view.citation;
   const found = view.document;
-  const views = view.html === null ? [] : VIEWS;
+  const views = view.html === null || view.lines === null ? [] : VIEWS;
   const segment = ([value, word]) => {
     const onclick = (event) => {
       event.preventDefault();
@@ -120,8 +121,15 @@ function warning(view) {
 
 /** The text of a file in parts: the cited one between those around it. */
 function inParts(view) {
-  if (view.before === undefined && view.after === undefined) return h("div", { class: "in-parts" }, view.place_text);
-  return h("div", { class: "in-parts" }, view.before, h("span", { class: "cited" }, view.place_text), view.after);
+  const hasPlace = view.before !== undefined || view.after !== undefined;
+  if (view.html === null) return h("div", { class: "in-parts" }, hasPlace ? [view.before, h("span", { class: "cited" }, view.place_text), view.after] : view.place_text);
+  const made = plainNote(view.html, "in-parts");
+  if (!hasPlace) return made;
+  const letters = lettersOf(made);
+  const told = [[view.before, false], [view.place_text, true]].flatMap(([text, isCited]) => (text ?? "").split("\n").map((line) => [line, isCited]));
+  const found = find(letters, told.map(([line]) => line));
+  for (let at = told.length - 1; at >= 0; at -= 1) if (told[at][1] && found[at]) wrap(letters, found[at], () => h("span", { class: "cited" }));
+  return made;
 }
 
 function body(view, state) {
@@ -135,7 +143,7 @@ function body(view, state) {
   const parts = [];
   const wantsLines = state.view !== "" || view.html === null;
   if (view.html !== null && state.view !== "raw") parts.push(note(view, range));
-  if (view.lines !== null && wantsLines) parts.push(lines(view.lines, range));
+  if (view.lines !== null && wantsLines) parts.push(lines(view.lines, range, LAID.test(view.document.media_type)));
   return h("div", { class: parts.length > 1 ? "doc-body both" : "doc-body" }, parts);
 }
 
@@ -220,8 +228,9 @@ function markBlocks(made, [start, end]) {
   }
 }
 
-function lines(found, range) {
+function lines(found, range, isLaid) {
   const [start, end] = range ?? [0, -1];
+  const isBlank = (at) => isLaid && !found[at - 1]?.trim();
   const pieces = [];
   for (let first = 0; first < found.length; first += LINES_APIECE) {
     const piece = h("div", { class: "piece" });
@@ -230,6 +239,7 @@ function lines(found, range) {
       .map((line, index) => {
         const at = first + index + 1;
         const cited = at >= start && at <= end ? " cited" : "";
+        if (!cited && isBlank(at) && isBlank(at + 1)) return ""; // markup: a blank line stands for all of it
         return `<div class="row-of${cited}"><span class="number" aria-hidden="true">${at}</span><span class="line${cited}">${line}\n</span></div>`;
       })
       .join(""); // each line is HTML that the server made, all of the file's own escaped

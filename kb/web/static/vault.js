@@ -168,8 +168,7 @@ export async function showNear(path, state, holder) {
 /** The documents, each once. */
 const once = (documents) => [...new Map(documents.map((each) => [each.doc_path, each])).values()];
 
-/** A document by its title, its folders behind it. */
+/** A document by its title, its path behind it. */
 function titled(each, state, said) {
-  const folder = each.doc_path.slice(0, each.doc_path.lastIndexOf("/") + 1);
-  return h("li", {}, h("a", { class: "to-document", href: address({ ...state, at: each.doc_path, passage: "", heading: "", view: "" }), "data-at": each.doc_path, lang: languageOf(each.title) }, each.title), h("span", { class: "quiet-word" }, ` ${folder}${said ? ` · ${said}` : ""}`));
+  return h("li", {}, h("a", { class: "to-document", href: address({ ...state, at: each.doc_path, passage: "", heading: "", view: "" }), "data-at": each.doc_path, lang: languageOf(each.title) }, each.title), h("span", { class: "quiet-word" }, ` ${each.doc_path}${said ? ` · ${said}` : ""}`));
 }
