@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from answer_passages import RETRY, TWO
 from conftest import Vault, indexed_vault, run_kb
+from media_fixtures import MEDIA
 from web_fixtures import Served, serving
 
 from kb.eval.golden import read_golden
@@ -191,6 +192,18 @@ def test_a_kept_answer_is_checked_against_the_files(indexed: Vault) -> None:
             (indexed.root / note).write_text("# Nothing of it\n", encoding="utf-8")
         (changed,) = served.ask("/api/verify", {"id": stands["trace_id"]}).json
         assert not changed["holds"]
+
+
+@pytest.mark.parametrize("name", ["talk.srt", "talk.vtt"])
+def test_what_is_quoted_by_times_stands_as_soon_as_it_is_checked(name: str, tmp_path: Path) -> None:
+    vault = indexed_vault(tmp_path, {}, files={name: MEDIA.parent / "formats" / name})
+    with serving(vault, LENIENT, may_write=True) as served:
+        for question in ("pump", "등대지기 기름", "lighthouse rock rapeseed"):
+            answer = served.post("/api/ask", {"query": question}).lines[-1]["answer"]
+            assert {each["citation"]["kind"] for each in answer["citations"]} <= {"time"}
+        checks = served.ask("/api/verify").json
+        assert {quote["standing"] for check in checks for quote in check["quotes"]} == {"stands"}
+        assert served.ask("/api/impact").json == []
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import socket
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Vault, indexed_vault
+from conftest import NOTES, Vault, indexed_vault
 from media_fixtures import MEDIA
 from web_fixtures import Served, serving
 
@@ -52,8 +53,14 @@ class Firefox:
 
     def type(self, selector: str, text: str) -> None:
         """Types into an element."""
-        found = self.command("WebDriver:FindElement", {"using": "css selector", "value": selector})
-        self.command("WebDriver:ElementSendKeys", {"id": found["value"][_ELEMENT], "text": text})
+        self.command("WebDriver:ElementSendKeys", {"id": self._element(selector), "text": text})
+
+    def click(self, selector: str) -> None:
+        """Clicks an element."""
+        self.command("WebDriver:ElementClick", {"id": self._element(selector)})
+
+    def _element(self, selector: str) -> object:
+        return self.command("WebDriver:FindElement", {"using": "css selector", "value": selector})["value"][_ELEMENT]
 
     def until(self, script: str) -> Any:
         """What a script returns, once that is something."""
@@ -99,7 +106,7 @@ def _until(so: Callable[[], Any], seconds: float) -> Any:
     return found
 
 
-pytest.importorskip("pymupdf")
+pymupdf = pytest.importorskip("pymupdf")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(FIREFOX is None, reason="no Firefox is installed")]
 
 _FOREIGN = """
@@ -121,15 +128,21 @@ return [getSelection().toString(), words.length];
 """
 
 
+PUMP = (
+    "# Pump\n\n## Start the bilge pump\n\nStart the bilge pump in **two** steps:\n\n```sh\npump --prime\n```\n\n"
+    "Then:\n\n```sh\npump --start\n```\n\n| bilge pump | litres |\n|---|---|\n| small | 40 |\n| large | 90 |\n"
+)
+
+
 @pytest.fixture(scope="module")
 def notes(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     files = {"handbook-en.pdf": MEDIA / "pdf" / "handbook-en.pdf"}
-    return indexed_vault(tmp_path_factory.mktemp("notes"), files=files)
+    return indexed_vault(tmp_path_factory.mktemp("notes"), {**NOTES, "pump.md": PUMP}, files=files)
 
 
 @pytest.fixture(scope="module")
 def served(notes: Vault) -> Iterator[Served]:
-    with serving(notes) as made:
+    with serving(notes, "rag.score_gate=0") as made:
         yield made
 
 
@@ -149,7 +162,7 @@ def test_hits_come_as_one_types_and_the_place_is_shown(window: Firefox) -> None:
     assert window.run(_FOREIGN) == []
 
 
-def test_a_korean_question_is_answered_and_its_place_opens(window: Firefox, served: Served) -> None:
+def test_a_korean_question_is_searched_and_its_place_opens(window: Firefox, served: Served) -> None:
     window.go(f"http://127.0.0.1:{served.port}/?q=배터리")
     assert "배터리" in window.until("return document.querySelector('a.hit mark')?.textContent")
     window.run("document.querySelector('a.hit').click()")
@@ -166,4 +179,51 @@ def test_a_pdf_is_drawn_with_its_place_marked(window: Firefox, served: Served) -
     marked, words = window.run(_MARKED)
     assert words, "no word of the page lies in the marked rectangles"
     assert "Fir Landing" in marked
+    assert window.run(_FOREIGN) == []
+
+
+def test_an_answer_is_set_as_a_note_is_and_a_conversation_goes_on_from_it(window: Firefox, served: Served) -> None:
+    window.go(f"http://127.0.0.1:{served.port}/?ask=1&q=How do I start the bilge pump")
+    window.until("return document.querySelector('#further')")
+    text = window.run("return document.querySelector('.answer-text').innerText")
+    assert [mark for mark in ("```", "**", "|") if mark in text] == []
+    cells = window.run("return [...document.querySelectorAll('.answer-text td')].map((each) => each.textContent)")
+    assert cells == ["small", "40", "large", "90"]
+    window.type("#further", "And why?\ue007")
+    window.until("return document.querySelectorAll('.answer .made').length === 2")
+    window.type("#further", "\ue00c")  # Escape: to the hits of the first question
+    window.until("return document.querySelector('a.hit mark')")
+    assert window.run("return document.querySelector('#question').value") == "How do I start the bilge pump"
+    printed = window.command("WebDriver:Print", {})["value"]
+    drawn = pymupdf.open(stream=base64.b64decode(printed), filetype="pdf")
+    assert "pump.md" in " ".join(sheet.get_text() for sheet in drawn)
+
+
+def test_a_new_question_is_shown_from_its_first_hit(window: Firefox, served: Served) -> None:
+    window.go(f"http://127.0.0.1:{served.port}/?q=gateway")
+    window.until("return document.querySelector('a.hit mark')")
+    list_of = "document.getElementById('results')"
+    window.run(f"{list_of}.style.height = '150px'; {list_of}.scrollTop = 300")
+    assert window.run(f"return {list_of}.scrollTop") > 0
+    window.run("document.getElementById('question').value = ''")
+    window.type("#question", "배터리")
+    window.until("return document.querySelector('a.hit mark')?.textContent === '배터리'")
+    assert window.run(f"return {list_of}.scrollTop") == 0
+
+
+def test_the_focus_is_where_it_was_after_every_dialog(window: Firefox, served: Served) -> None:
+    window.go(f"http://127.0.0.1:{served.port}/?q=gateway")
+    window.until("return document.querySelector('a.hit mark')")
+    for button in ("modes", "chip-media", "chip-tag", "chip-more", "more"):
+        window.click(f"#{button}")
+        window.until("return document.querySelector('#menu:popover-open')")
+        window.type("#menu button", "\ue00c")
+        window.until("return !document.querySelector('#menu:popover-open')")
+        assert window.run("return document.activeElement.id") == button
+    window.run("document.getElementById('results').focus()")
+    window.type("#results", "?")
+    window.until("return document.querySelector('#help[open]')")
+    window.type("#help button", "\ue00c")
+    window.until("return !document.querySelector('#help[open]')")
+    assert window.run("return document.activeElement.id") == "results"
     assert window.run(_FOREIGN) == []
