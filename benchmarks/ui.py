@@ -44,7 +44,7 @@ WORDS = {
 }
 COMPOSED = {"English": ("gatewa", "gateway"), "Korean": ("배터ㄹ", "배터리")}  # before the last key, and after it
 SEARCHES = 500
-_COMPOSITIONS = 15
+_COMPOSITIONS, _LOADS = 15, 9
 
 _KEY = """
 (text) => new Promise((done) => {
@@ -183,9 +183,12 @@ def _page(base: KnowledgeBase, session: Base) -> dict[str, Any]:
             page.wait_for_selector("html[data-ready]", state="attached")
         first = pages[0]
         first.bring_to_front()
-        first.goto(address.partition("?")[0])
-        first.wait_for_selector("html[data-ready]", state="attached")
-        found: dict[str, Any] = {"paint": first.evaluate(_PAINT), "weight": first.evaluate(_WEIGHT)}
+        paints = []
+        for _ in range(_LOADS):
+            first.goto(address.partition("?")[0])
+            first.wait_for_selector("html[data-ready]", state="attached")
+            paints.append(float(first.evaluate(_PAINT)))
+        found: dict[str, Any] = {"paint": median(paints), "weight": first.evaluate(_WEIGHT)}
         keyboard = context.new_cdp_session(first)
         spent = _Spent(keyboard, pid)
         _asked(first, session, [f"{text} warm" for text in _questions()[:5]], spent)

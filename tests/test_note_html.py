@@ -143,6 +143,7 @@ def test_the_marker_of_an_answer_is_no_cell_of_its_table() -> None:
         ("Prices\n| Part | Price |\n| Part: pin | Price: 3 |\n", "Part Price|Part: pin Price: 3"),
         ("| Part: pin | Price: 3 |\n…\n| Part: rod |", "Part: pin Price: 3|… |Part: rod "),
         ("| a |\n| a: 1 |\n| c | d |\n| c: 2 | d: 3 |", "a|a: 1|c d|c: 2 d: 3"),
+        ("| 1 | 2 |\n…\n| a | b |\n|---|--:|\n…\n| 3 | 4 |", "1 2|… |a b|… |3 4"),
         ("- a\n\n| b | c \\| d |\n", "b c | d"),
         ("```\n| a | b |\n| c | d |\n```\n", ""),
     ],

@@ -32,10 +32,9 @@ MAX_CHARS = 1_500_000
 
 _CALLOUT = re.compile(r"\[!([A-Za-z-]+)\][+-]?[ \t]*")
 _MARKERS_BEHIND_ROW = re.compile(r"^([ \t]*\|.*\|)[ \t]+((?:\[\d+\][ \t]*)+)$", re.M)
-# A fence to its end, a table with its rule, or rows of one without, with what was left out between them.
+# A fence to its end, or rows of a table with what was left out between them.
 _FENCED_OR_ROWS = re.compile(
     r"^[ \t]*(?P<fence>```|~~~)[\s\S]*?(?:^[ \t]*(?P=fence)|\Z)"
-    r"|^[ \t]*\|.*\|[ \t]*\n[ \t]*\|?[ \t]*:?-[-: \t|]*$(?:\n[ \t]*\|.*\|[ \t]*$)*"
     r"|(?P<rows>^[ \t]*\|.*\|[ \t]*$(?:\n(?:…|[ \t]*\|.*\|)[ \t]*$)*)",
     re.M,
 )
@@ -121,28 +120,33 @@ def rows_html(text: str) -> str | None:
 
 
 def _with_rule(found: re.Match[str]) -> str:
-    """Rows as tables: each begins at a row whose words begin the cells of the next, its head, or has none."""
+    """Rows as tables: each begins at its head, if any, below which is a rule or its words again."""
     if found["rows"] is None:
         return found[0]
     rows = [
         [each.strip() for each in _CELL_EDGE.split(row.strip())[1:-1]] or ["…"] for row in found["rows"].split("\n")
     ]
-    starts = [at for at, pair in enumerate(pairwise(rows)) if _is_head(*pair)]
-    edges = sorted({0, *starts, len(rows)})
-    return "\n".join(_table(rows[start:end], has_head=start in starts) for start, end in pairwise(edges))
+    heads = {at for at, pair in enumerate(pairwise(rows)) if _is_head(*pair)}
+    edges = sorted({0, *heads, len(rows)})
+    return "\n".join(_table(rows[start:end], has_head=start in heads) for start, end in pairwise(edges))
+
+
+def _is_rule(row: Sequence[str]) -> bool:
+    return all(re.fullmatch(":?-{2,}:?", cell) for cell in row)
 
 
 def _is_head(row: Sequence[str], below: Sequence[str]) -> bool:
-    """Whether the words of a row begin the cells of the row below."""
-    return all(name and cell.startswith(f"{name}: ") for name, cell in zip(row, below, strict=False))
+    """Whether a rule is below a row, or its words begin the cells of the row below."""
+    return _is_rule(below) or all(name and cell.startswith(f"{name}: ") for name, cell in zip(row, below, strict=False))
 
 
 def _table(rows: list[list[str]], *, has_head: bool) -> str:
     """Rows as a Markdown table as wide as the longest, with an empty head where they have none."""
     width = max(map(len, rows))
-    padded = [[*row, *[""] * (width - len(row))] for row in (rows if has_head else [[], *rows])]
-    head, *others = (f"| {' | '.join(row)} |" for row in padded)
-    return "\n".join(["", head, "|---" * width + "|", *others, ""])
+    rule = next(filter(_is_rule, rows), [])
+    lines = [row for row in rows if not _is_rule(row)] if has_head else [[], *rows]
+    lines.insert(1, [*rule, *["---"] * (width - len(rule))])
+    return "\n".join(["", *(f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in lines), ""])
 
 
 def _wrapped(lines: Sequence[str]) -> list[bool]:

@@ -66,13 +66,15 @@ async function make(state, holder, control) {
   holder.append(section);
   if (asked) section.scrollIntoView({ block: "start" });
   let made = null;
+  let found = null;
   try {
     for await (const told of lines(await post("/api/ask", body(state), control.signal))) {
       if (told.schema_version === "error.v1") throw new Failure(told.message, told.hint, told.code);
       if (told.kind === "retrieved") {
         const count = told.hits.length;
         progress.textContent = count ? t("readingPassages", count) : t("nothingNear");
-        text.after(h("details", { class: "steps-taken" }, h("summary", {}, t("passagesFound", count)), hitList(told.hits, state)));
+        found = h("details", { class: "steps-taken" }, h("summary", {}, t("passagesFound", count)), hitList(told.hits, state));
+        text.after(found);
       } else if (told.kind === "hop") {
         steps.append(step(told.hop, state));
         progress.textContent = t("nextStep");
@@ -93,6 +95,7 @@ async function make(state, holder, control) {
   if (!made || control.signal.aborted) return null;
   section.remove();
   add(made, state, holder);
+  if (!made.answer.citations.length && found) holder.lastChild.querySelector(".made").before(found); // else it would show nothing
   return made;
 }
 
