@@ -176,9 +176,9 @@ def test_a_part_of_a_file_and_its_kind_are_called_in_the_language_of_the_page(br
             places = page.locator("a.hit .at").all_inner_texts()
             assert wanted[0] in places
             page.locator("#question").fill("납품일")
-            page.wait_for_selector("a.hit[data-at*=ods]")
-            assert page.locator("a.hit[data-at*=ods] .heading").first.inner_text() == wanted[1]
-            assert re.fullmatch(r"[A-Z]\d+:[A-Z]\d+", page.locator("a.hit[data-at*=ods] .at").first.inner_text())
+            page.wait_for_selector("a.hit[data-at*=ods] mark:text-is('납품일')")
+            sheet = page.locator("a.hit[data-at*=ods]", has_text=wanted[1]).first
+            assert re.fullmatch(r"[A-Z]\d+:[A-Z]\d+", sheet.locator(".at").inner_text())
             page.goto(f"http://127.0.0.1:{served.port}/?page=vault")
             page.wait_for_selector(".months")
             assert wanted[2] in page.locator(".months").inner_text()
