@@ -28,7 +28,7 @@ from benchmarks.parent import end_with_parent
 from benchmarks.processes import memory_of
 from benchmarks.progress import step
 from kb.config import Config, load
-from kb.domain.embeddings import EmbeddingModel
+from kb.domain.embeddings import EmbeddingModel, VectorPlace
 from kb.domain.search import QueryVectors, SearchMode, SearchQuery, SearchResult
 from kb.operations.ingest.ingest import refresh_common_terms
 from kb.operations.opening.base import open_base
@@ -242,7 +242,7 @@ def _search(db: Connection, ann: LanceTable | None, question: Question, mode: Se
     )
 
 
-def fill(db: Connection, vector_dir: Path, size: int) -> list[Question]:
+def fill(db: Connection, vector_dir: VectorPlace, size: int) -> list[Question]:
     """Fills an empty knowledge base with `size` passages; returns questions about some of them."""
     random = np.random.default_rng(7)
     centres = random.normal(size=(CENTRES, MODEL.dimensions)).astype("f4")

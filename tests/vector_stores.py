@@ -18,6 +18,7 @@ from ingest_fixtures import AskedToStop
 from vaults import EMBEDDING
 
 from kb.config import Config, load
+from kb.domain.embeddings import VectorAddress, VectorPlace
 from kb.domain.results.upkeep import RebuildReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
@@ -152,9 +153,15 @@ def stores(config_path: Path) -> Stores:
         ((tombstones,),) = db.execute("SELECT count(*) FROM vector_tombstones")
     lance = {
         row["chunk_id"]: (row["lang"], np.array(row["vector"], "<f4").tobytes())
-        for row in lancedb.connect(config.vector_dir).open_table(tables["primary"]).to_arrow().to_pylist()
+        for row in _connected(config.vector_dir).open_table(tables["primary"]).to_arrow().to_pylist()
     }
     return Stores(records, mirror, lance, tokens, tombstones)
+
+
+def _connected(where: VectorPlace) -> Any:
+    if isinstance(where, VectorAddress):
+        return lancedb.connect(where.uri, storage_options=dict(where.options))
+    return lancedb.connect(where)
 
 
 def without_records(held: Stores, model: str) -> Stores:
@@ -249,4 +256,4 @@ def mirrored(vault: Vault) -> set[int]:
 
 
 def damage_directory(vault: Vault) -> None:
-    shutil.rmtree(config_of(vault).vector_dir)
+    shutil.rmtree(vault.sqlite.with_name("lancedb"))

@@ -9,12 +9,15 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kb.domain.kinds import KINDS
 from kb.domain.sources import NAME, RESERVED_NAMES, WORKSPACE, Source, Sources
 from kb.errors import ConfigError
 from kb.records import NamedTuple
+
+if TYPE_CHECKING:
+    from kb.domain.embeddings import VectorPlace
 
 T = TypeVar("T")
 
@@ -144,7 +147,15 @@ class StorageConfig(Section):
 
     data_dir = key("${XDG_DATA_HOME:-~/.local/share}/kb", "where kb keeps what it makes")
     sqlite = key("{data_dir}/kb.sqlite", "the one SQLite file with everything that is indexed")
-    vector_dir = key("{data_dir}/lancedb", "where Lance keeps the vectors, one table per model")
+    vector_dir = key(
+        "{data_dir}/lancedb",
+        "where Lance keeps the vectors, one table per model: a folder, or an address (s3://, gs://, az://), to which "
+        "they leave this machine; an address is taken from the configuration file alone",
+    )
+    vector_options: tuple[str, ...] = key(
+        (), "of an address: options of Lance's client, as NAME=VALUE (aws_region=…); credentials are in the environment"
+    )
+    allow_http = key(False, "of an address: whether another machine may be spoken to without TLS")
     asset_dir = key("{data_dir}/assets", "where copies of your files lie, each under the hash of its content")
     artifact_dir = key(
         "{data_dir}/artifacts", "where the text of pages, pictures and recordings lies, one folder per document"
@@ -471,7 +482,6 @@ class Config(Section):
     sqlite = _Place("sqlite")
     asset_dir = _Place("asset_dir")
     artifact_dir = _Place("artifact_dir")
-    vector_dir = _Place("vector_dir")
     model_dir = _Place("model_dir")
     runs_dir = _Place("runs_dir")
     cache_dir = _Place("cache_dir")  # losing it costs time only
@@ -502,6 +512,15 @@ class Config(Section):
             given.exposure,
             given.about,
         )
+
+    @property
+    def vector_dir(self) -> VectorPlace:
+        """Where Lance's tables are. Raises: ConfigError for an address that may not be used."""
+        if ":/" not in self.storage.vector_dir:
+            return self.path(self.storage.vector_dir)
+        from kb.config.addresses import vector_address
+
+        return vector_address(self.storage)
 
     @property
     def data_dir(self) -> Path:

@@ -80,6 +80,10 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
         if unknown := next((kind for kind in each.kinds if kind not in families), None):
             message = f"sources.kinds: {unknown!r} is no kind of file ({file}, source {each.name})"
             raise _wrong("sources.kinds", message, f"some of {', '.join(families)}")
+    if ":/" in config.storage.vector_dir:
+        from kb.config.addresses import require_owner
+
+        require_owner(config)
     if config.chunking.overlap_tokens >= config.chunking.target_tokens:
         raise _wrong(
             "chunking.overlap_tokens",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Protocol, TypeAlias
 
 from kb.domain.on_wire import Wire, on_wire
@@ -15,6 +16,20 @@ if TYPE_CHECKING:
     Vectors: TypeAlias = NDArray[np.float32]
 
 Role = Literal["query", "passage"]
+
+
+class VectorAddress(NamedTuple):
+    """Where an object store keeps vectors, `s3://bucket/folder`, and options of its client, no credentials."""
+
+    uri: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return self.uri
+
+
+VectorPlace: TypeAlias = Path | VectorAddress
+"""Where Lance's tables are."""
 
 
 class EmbeddingModel(NamedTuple):

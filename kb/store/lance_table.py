@@ -1,5 +1,6 @@
 """The Lance table of one model: the vectors' own store, from which the mirror can be rebuilt, and their ANN index.
 
+The tables are in a folder, or at an address of an object store: there each write is one commit, and no file is renamed.
 lancedb takes over a second to import, so this module is imported by what writes vectors, and by a search only where
 an ANN index pays.
 """
@@ -14,26 +15,40 @@ import shutil
 import tempfile
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from kb.domain.embeddings import EmbeddingModel
+from kb.domain.embeddings import EmbeddingModel, VectorAddress, VectorPlace
 from kb.errors import NO_ROOM, StoreError, VectorsUnusable, no_room
 from kb.private import make_private_folder
 from kb.store.mirror import TABLE_PREFIX, lance_table_name
 
 if TYPE_CHECKING:
     import numpy as np
-    from lancedb.table import AsyncTable
+    import pyarrow as pa
+    from lancedb.table import AsyncTable, Table
     from numpy.typing import NDArray
 
 
 T = TypeVar("T")
 
+# Chunk ids, languages, and float32[n, dimensions].
+Rows: TypeAlias = "tuple[Sequence[str], Sequence[str], NDArray[np.float32]]"
+
+_ANSWERED = re.compile(r"<Code>(\w+)</Code>")
+_LOST = re.compile(r"message: \"([^\"]+)\"|kind: (\w+)")
 _OS_ERROR = re.compile(r"os error (\d+)")
 _VERSION_KEY = b"kb_model_version"
 _MEND = "kb index --rebuild-lance makes it again"
+
+_TRY_AGAIN = "check the network and the credentials in the environment; then run the same command again"
+
+# Of an address: how long a call may take that gets no answer, and after how long a table held open is read again. A
+# version of it is removed after ten minutes.
+_PATIENCE = {"client_max_retries": "5", "client_retry_timeout": "30", "connect_timeout": "5 seconds"}
+_READ_AGAIN_S = 60
 
 _CHECK = "check the disk that holds them, and that they are yours; then run the same command again"
 
@@ -55,40 +70,55 @@ Making = Literal["never", "if_missing", "replace"]
 class LanceTable:
     """One model's vectors in `vector_dir`, keyed by chunk id."""
 
-    def __init__(self, vector_dir: Path, model: EmbeddingModel, make: Making = "never") -> None:
-        """Opens the table, or makes it as `make` says.
+    def __init__(
+        self, where: VectorPlace, model: EmbeddingModel, make: Making = "never", rows: Iterable[Rows] | None = None
+    ) -> None:
+        """Opens the table, or makes it as `make` says, of the `rows` if any are given, in one step.
 
         Raises: StoreError where it is not there and not to be made, or cannot be read or written.
         """
-        import lancedb
-
         self.name = lance_table_name(model)
         self.dimensions = model.dimensions
-        self._where = vector_dir
+        self._where = where
         self._searched: _AnnSearch | None = None
         self._schema = _schema(model)
-        directory = _directory(vector_dir, self.name)
-        there = has_table(vector_dir, self.name)
-        if make == "never" and not there:
-            raise VectorsUnusable(f"{directory} is not there", _MEND)
-        with _lance_errors(vector_dir):
-            if make != "never":
-                make_private_folder(vector_dir)
-            database = lancedb.connect(str(vector_dir))
-            if there and make != "replace":
-                self._table = database.open_table(self.name)
-            else:
-                _put_aside(directory)  # a damaged table cannot be overwritten by Lance itself
-                self._table = database.create_table(self.name, schema=self._schema)
-                remove_leftovers(vector_dir)
+        with _lance_errors(where):
+            table = None if make == "replace" else _opened(where, self.name)
+            if table is None and make == "never":
+                raise VectorsUnusable(f"{where}/{self.name}.lance is not there", _MEND)
+            if table is None:
+                table = self._made(rows)
+        self._table = table
         held = self._table.schema
         version = (held.metadata or {}).get(_VERSION_KEY)
         if version == model.version.encode() and held.equals(self._schema, check_metadata=False):
             return
         if make == "never":
-            raise VectorsUnusable(f"{directory} holds the vectors of another version of {model.name}", _MEND)
-        with _lance_errors(vector_dir):
-            self._table = database.create_table(self.name, schema=self._schema, mode="overwrite")
+            other = f"the vectors of another version of {model.name}"
+            raise VectorsUnusable(f"{where}/{self.name}.lance holds {other}", _MEND)
+        with _lance_errors(where):
+            self._table = _connected(where).create_table(self.name, schema=self._schema, mode="overwrite")
+
+    def _made(self, rows: Iterable[Rows] | None) -> Table:
+        """A new table, in place of the one that is there: Lance cannot overwrite a damaged one."""
+        if isinstance(self._where, VectorAddress):
+            database = _connected(self._where)
+            database.drop_table(self.name, ignore_missing=True)
+        else:
+            make_private_folder(self._where)
+            _put_aside(_directory(self._where, self.name))
+            database = _connected(self._where)
+        batches = None if rows is None else (self._batch(*each) for each in rows)
+        table: Table = database.create_table(self.name, batches, schema=self._schema)
+        remove_leftovers(self._where)
+        return table
+
+    def _batch(self, chunk_ids: Sequence[str], langs: Sequence[str], vectors: NDArray[np.float32]) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), self.dimensions)
+        columns = [pa.array(chunk_ids, pa.string()), pa.array(langs, pa.string()), values]
+        return pa.record_batch(columns, schema=self._schema)
 
     def upsert(self, chunk_ids: Sequence[str], langs: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """Writes vectors, in place of those their chunks had. `vectors`: float32[n, dimensions], L2 = 1.
@@ -97,9 +127,7 @@ class LanceTable:
         """
         import pyarrow as pa
 
-        values = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), self.dimensions)
-        columns = [pa.array(chunk_ids, pa.string()), pa.array(langs, pa.string()), values]
-        rows = pa.table(columns, schema=self._schema)
+        rows = pa.Table.from_batches([self._batch(chunk_ids, langs, vectors)])
         with _lance_errors(self._where):
             merge = self._table.merge_insert("chunk_id")
             merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
@@ -125,8 +153,6 @@ class LanceTable:
 
     def compact(self) -> None:
         """Joins the pieces that many writes left, and takes new vectors into the ANN index."""
-        from datetime import timedelta
-
         with _lance_errors(self._where):
             self._table.optimize(cleanup_older_than=timedelta(minutes=10))
 
@@ -157,10 +183,10 @@ class _AnnSearch:
     The other calls read the schema three times per question, a quarter of its time.
     """
 
-    def __init__(self, vector_dir: Path, name: str) -> None:
+    def __init__(self, where: VectorPlace, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         Thread(target=self._loop.run_forever, name="kb-neighbours", daemon=True).start()
-        self._table = self._result_of(_opened(vector_dir, name))
+        self._table = self._result_of(_opened_for_questions(where, name))
 
     def nearest(self, query: Sequence[float], k: int) -> Iterable[tuple[str, float]]:
         """Chunk ids with estimated distances, nearest first."""
@@ -171,10 +197,15 @@ class _AnnSearch:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
 
-async def _opened(vector_dir: Path, name: str) -> AsyncTable:
+async def _opened_for_questions(where: VectorPlace, name: str) -> AsyncTable:
     import lancedb
 
-    database = await lancedb.connect_async(str(vector_dir))
+    if isinstance(where, VectorAddress):
+        again = timedelta(seconds=_READ_AGAIN_S)
+        options = {**_PATIENCE, **dict(where.options)}
+        database = await lancedb.connect_async(where.uri, read_consistency_interval=again, storage_options=options)
+    else:
+        database = await lancedb.connect_async(str(where))
     return await database.open_table(name)
 
 
@@ -183,11 +214,19 @@ async def _nearest(table: AsyncTable, query: Sequence[float], k: int) -> Any:
     return await search.limit(k).nprobes(ANN_PROBES).select(["chunk_id", "_distance"]).to_arrow()
 
 
-def table_sizes(vector_dir: Path) -> dict[str, int]:
-    """The names of the models' tables in `vector_dir`, and the bytes of their files."""
+def table_sizes(where: VectorPlace) -> dict[str, int]:
+    """The names of the models' tables, and the bytes of their files; at an address of those in use.
+
+    Raises: StoreError where an address cannot be reached.
+    """
+    if isinstance(where, VectorAddress):
+        with _lance_errors(where):
+            database = _connected(where)
+            names = [name for name in database.list_tables().tables if name.startswith(TABLE_PREFIX)]
+            return {name: int(database.open_table(name).stats()["total_bytes"]) for name in sorted(names)}
     return {
         directory.stem: sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
-        for directory in sorted(vector_dir.glob(f"{TABLE_PREFIX}*.lance"))
+        for directory in sorted(where.glob(f"{TABLE_PREFIX}*.lance"))
     }
 
 
@@ -220,20 +259,47 @@ def replace_table(vector_dir: Path, name: str) -> None:
     remove_leftovers(vector_dir)
 
 
-def remove_tables(vector_dir: Path, names: Iterable[str]) -> None:
+def remove_tables(where: VectorPlace, names: Sequence[str]) -> None:
     """Removes tables and their vectors."""
-    with _lance_errors(vector_dir):
-        for name in names:
-            _put_aside(_directory(vector_dir, name))
-    remove_leftovers(vector_dir)
+    with _lance_errors(where):
+        if isinstance(where, VectorAddress):
+            for name in names:
+                _connected(where).drop_table(name, ignore_missing=True)
+        else:
+            for name in names:
+                _put_aside(_directory(where, name))
+    remove_leftovers(where)
 
 
-def remove_leftovers(vector_dir: Path) -> None:
+def remove_leftovers(vector_dir: VectorPlace) -> None:
     """Removes what was put aside, and what an interrupted run left; only for the holder of the writer lock."""
+    if isinstance(vector_dir, VectorAddress):
+        return
     with _lance_errors(vector_dir):
         for folder in (_BUILT, _REMOVED):
             with suppress(FileNotFoundError):
                 shutil.rmtree(vector_dir / folder)
+
+
+def _connected(where: VectorPlace) -> Any:
+    import lancedb
+
+    if isinstance(where, VectorAddress):
+        return lancedb.connect(where.uri, storage_options={**_PATIENCE, **dict(where.options)})
+    return lancedb.connect(str(where))
+
+
+def _opened(where: VectorPlace, name: str) -> Table | None:
+    """The table; None where it is not there."""
+    if isinstance(where, Path) and not has_table(where, name):
+        return None
+    try:
+        table: Table = _connected(where).open_table(name)
+    except ValueError as error:
+        if isinstance(where, Path) or not str(error).endswith("was not found"):
+            raise
+        return None
+    return table
 
 
 def _put_aside(directory: Path) -> None:
@@ -280,11 +346,13 @@ def _quoted(chunk_ids: Sequence[str]) -> str:
 
 
 @contextmanager
-def _lance_errors(where: Path) -> Iterator[None]:
+def _lance_errors(where: VectorPlace) -> Iterator[None]:
     """Raises Lance's failures, which come as plain RuntimeError, ValueError or OSError, as StoreError."""
     try:
         yield
     except (RuntimeError, ValueError, OSError) as error:
+        if isinstance(where, VectorAddress):  # a table is taken for unusable only if it is not there
+            raise StoreError(f"the vectors at {where} cannot be reached: {_short(error)}", _TRY_AGAIN) from error
         told = _OS_ERROR.search(str(error))
         number = int(told[1]) if told else getattr(error, "errno", None)
         if number in NO_ROOM:
@@ -292,3 +360,10 @@ def _lance_errors(where: Path) -> Iterator[None]:
         if number not in (None, errno.ENOENT):  # of the system, not of the table
             raise StoreError(f"the vectors in {where} cannot be read or written: {error}", _CHECK) from error
         raise VectorsUnusable(f"the vectors in {where} cannot be used: {error}", _MEND) from error
+
+
+def _short(error: Exception) -> str:
+    """What an object store answered, or what became of the connection, out of a message that tells all layers."""
+    text = str(error)
+    found = _ANSWERED.search(text) or _LOST.search(text)
+    return found[found.lastindex or 0] if found else text.splitlines()[0][:200]

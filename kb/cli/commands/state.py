@@ -25,6 +25,7 @@ from kb.cli.output.printing import (
 from kb.cli.output.progress import interruptible, show_stage
 from kb.cli.output.terminal import as_utf8
 from kb.domain.checks import Diagnosis, State
+from kb.domain.embeddings import VectorAddress
 from kb.domain.results.inspection import UnreadGroup
 from kb.domain.results.viewing import BrokenLinks
 from kb.domain.text import counted, plain_line
@@ -64,14 +65,16 @@ def status_command(call: Call, as_json: bool) -> None:
         last += f" ({_most_first(did) or 'nothing new'}{', stopped' if run.aborted else ''})"
     kinds = "; ".join(filter(None, map(_most_first, (status.kinds, status.languages))))
     held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
-    rows = (
+    rows = [
         ("workspace", str(call.config.workspace_root)),
         ("indexed", held + f" ({kinds})" * bool(kinds)),
         *_unread_rows(status.unread),
         ("last ingest", last),
         ("searched by", "words and meaning" if status.by_meaning else "words"),
         ("pending", "; ".join(status.missing) or "nothing; kb ingest looks for what changed on the disk"),
-    )
+    ]
+    if isinstance(address := call.config.vector_dir, VectorAddress):
+        rows.append(("vectors", f"leave this machine: {address}"))
     echo_fields((name, plain_line(value)) for name, value in rows)
 
 

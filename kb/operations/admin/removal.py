@@ -16,6 +16,7 @@ from typing import NamedTuple, get_args
 from urllib.parse import unquote
 
 from kb.config import Config
+from kb.domain.embeddings import VectorAddress
 from kb.domain.gitignore import MalformedPattern, PathPatterns
 from kb.domain.results.upkeep import ForgetReport, RemovedPart, ResetPart, ResetReport
 from kb.domain.run_handle import RunHandle, StepProgress
@@ -37,7 +38,7 @@ from kb.store.caches import DerivedCache, VectorCache
 from kb.store.connection import Connection, scrub, sqlite_errors, transaction, writer_lock
 from kb.store.documents import remove_document
 from kb.store.files import remove_artifacts_of_others, unreferenced_assets
-from kb.store.lance_table import table_sizes
+from kb.store.lance_table import remove_tables, table_sizes
 from kb.store.mirror import drop_mirror, has_mirror
 
 RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)
@@ -317,6 +318,8 @@ def _remove_everything(config: Config) -> None:
     if not config.sqlite.parent.is_dir():
         return
     with writer_lock(config.sqlite):
+        if isinstance(address := config.vector_dir, VectorAddress):
+            remove_tables(address, list(table_sizes(address)))
         for path in _places(config):
             try:
                 if path.is_dir():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import cast
 
 from kb.answer.judging import fitted
 from kb.config import Config
 from kb.domain.checks import Check, checked
-from kb.domain.embeddings import PassageTokens, TokenEmbedder
+from kb.domain.embeddings import PassageTokens, TokenEmbedder, VectorAddress
 from kb.embed.encoders import bulk_embedder, embedding_model
 from kb.embed.text import passage_text, passage_version
 from kb.errors import KbError, ModelMissing
@@ -80,7 +81,7 @@ def _embeds(config: Config) -> bool:
     """
     named = config.origins.get("models.embedding.model", "default") != "default"
     folders = (config.vector_dir, config.model_dir / (configured_model(config) or ""))
-    return named or any(each.is_dir() and any(each.iterdir()) for each in folders)
+    return named or any(not isinstance(each, Path) or (each.is_dir() and any(each.iterdir())) for each in folders)
 
 
 def check_reranker(config: Config) -> Iterator[Check]:
@@ -101,6 +102,8 @@ def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
         yield _without_vectors(db, config)
         return
     load_vector_functions(db)
+    if isinstance(address := config.vector_dir, VectorAddress):
+        yield Check("vectors_leave", True, f"as storage.vector_dir says, vectors leave this machine: {address}")
     yield from _check_mirrored(db, config, held)
 
 

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 
+from kb.domain.embeddings import VectorAddress
 from kb.domain.ids import ChunkId, embedding_id
 from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
@@ -139,7 +140,7 @@ def _is_complete(run: _Run, embedder: LazyEmbedder) -> bool:
         and state.kept == (state.committed if embedder.components else 0)
         and (state.kept == state.whole)
         and mirror.count_rows(run.db) == state.committed
-        and has_table(run.plan.vector_dir, lance_table_name(model))
+        and (isinstance(where := run.plan.vector_dir, VectorAddress) or has_table(where, lance_table_name(model)))
     )
 
 

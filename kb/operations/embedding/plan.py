@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from kb.config import Config
-from kb.domain.embeddings import EmbeddingModel
+from kb.domain.embeddings import EmbeddingModel, VectorPlace
 from kb.embed.provider import GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN, Provider
 from kb.errors import ConfigError
 from kb.models.manifest import ASSEMBLED
@@ -23,7 +23,7 @@ class EmbeddingPlan(NamedTuple):
 
     model: str | None
     model_dir: Path
-    vector_dir: Path
+    vector_dir: VectorPlace
     cache: Path
     cache_bytes: int
     threads: int

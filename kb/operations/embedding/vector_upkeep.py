@@ -8,14 +8,14 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
 
-from kb.domain.embeddings import EmbeddingModel
+from kb.domain.embeddings import EmbeddingModel, VectorAddress, VectorPlace
 from kb.domain.results.upkeep import VectorTable
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import ModelMissing, StoreError, VectorsUnusable
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.store import mirror, queries
 from kb.store.connection import Connection, transaction
-from kb.store.lance_table import LanceTable, build_dir, remove_tables, replace_table, table_sizes
+from kb.store.lance_table import LanceTable, Rows, build_dir, remove_tables, replace_table, table_sizes
 from kb.store.mirror import has_mirror, mirrored, remake_mirror
 
 _BATCH = 4096
@@ -39,7 +39,7 @@ def clear_tombstones(db: Connection, lance: LanceTable) -> int:
     return cleared
 
 
-def scrub_vectors(db: Connection, vector_dir: Path, handle: RunHandle) -> None:
+def scrub_vectors(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> None:
     """Removes the vectors of deleted chunks without a trace: both stores are rewritten.
 
     The tables of unused models are deleted.
@@ -109,7 +109,7 @@ def commit(
         )
 
 
-def rebuild_mirror(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
+def rebuild_mirror(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> int:
     """Rebuilds the mirror from Lance; returns how many vectors were restored. Tokens, which Lance lacks, stay.
 
     Searches see the old table until the new one is whole.
@@ -128,7 +128,7 @@ def rebuild_mirror(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     return _refill_mirror(db, row, lance, handle)
 
 
-def rebuild_lance(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
+def rebuild_lance(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> int:
     """Rebuilds the Lance table that the mirror follows from it; returns how many vectors were restored.
 
     Raises: StoreError, with nothing changed, where the mirror has fewer vectors than Lance.
@@ -149,25 +149,37 @@ def rebuild_lance(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
     return restored
 
 
-def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: Path, handle: RunHandle) -> int:
-    """Rebuilds a Lance table from the mirror, beside the old one until it is complete; returns its vector count."""
-    lance = LanceTable(build_dir(vector_dir), model_of(row), "replace")
+def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorPlace, handle: RunHandle) -> int:
+    """Rebuilds a Lance table from the mirror; returns its vector count.
+
+    In a folder it is built beside the old one until it is complete, at an address written in one step.
+    """
     total = mirror.count_rows(db)
     tell = _teller(handle, f"Lance table of {row.model_id}", total or 0)
     written = 0
-    import numpy as np
 
-    for batch in _mirror_batches(db) if total else ():
-        matrix = np.stack([np.frombuffer(vector.embedding, "<f4") for vector in batch])
-        lance.upsert([vector.chunk_id for vector in batch], [vector.lang for vector in batch], matrix)
-        written += len(batch)
-        tell(written)
+    def rows() -> Iterator[Rows]:
+        nonlocal written
+        import numpy as np
+
+        for batch in _mirror_batches(db) if total else ():
+            matrix = np.stack([np.frombuffer(vector.embedding, "<f4") for vector in batch])
+            yield [vector.chunk_id for vector in batch], [vector.lang for vector in batch], matrix
+            written += len(batch)
+            tell(written)
+
+    if isinstance(vector_dir, VectorAddress):
+        LanceTable(vector_dir, model_of(row), "replace", rows())
+        return written
+    lance = LanceTable(build_dir(vector_dir), model_of(row), "replace")
+    for each in rows():
+        lance.upsert(*each)
     lance.compact()
     replace_table(vector_dir, lance.name)
     return written
 
 
-def copy_lance(db: Connection, vector_dir: Path, target: Path, handle: RunHandle) -> None:
+def copy_lance(db: Connection, vector_dir: VectorPlace, target: Path, handle: RunHandle) -> None:
     """Makes the table of the mirror's vectors in `target`, with an ANN index where the one in `vector_dir` has one."""
     if (row := mirrored(db)) is None:
         return
@@ -187,7 +199,7 @@ def level_mirror(db: Connection, lance_table: str) -> None:
     queries.delete_mirror(db, [{"chunk_rowid": row.chunk_rowid} for row in uncommitted])
 
 
-def forget_differing(db: Connection, vector_dir: Path) -> int:
+def forget_differing(db: Connection, vector_dir: VectorPlace) -> int:
     """Removes the vectors that differ between the two stores, to be embedded again; returns how many.
 
     A missing or damaged Lance table is not compared: it is rebuilt from the mirror.
@@ -226,7 +238,7 @@ def _teller(handle: RunHandle, step: str, total: int) -> Callable[[int], None]:
     return tell
 
 
-def build_ann(db: Connection, vector_dir: Path, handle: RunHandle) -> int:
+def build_ann(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> int:
     """Builds the primary model's ANN index; returns how many vectors it holds."""
     row = mirrored(db)
     if row is None:
@@ -274,12 +286,12 @@ def drop_unused(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
     return unused
 
 
-def every_table(db: Connection, vector_dir: Path) -> set[str]:
+def every_table(db: Connection, vector_dir: VectorPlace) -> set[str]:
     """The names of all tables: those with records, and those with files."""
     return {row.lance_table for row in queries.select_vector_tables(db)} | set(table_sizes(vector_dir))
 
 
-def drop_tables(db: Connection, vector_dir: Path, names: AbstractSet[str]) -> None:
+def drop_tables(db: Connection, vector_dir: VectorPlace, names: AbstractSet[str]) -> None:
     """Removes tables. Their rows go before their files, so that after a crash the next run removes the files."""
     with transaction(db):
         for name in names:

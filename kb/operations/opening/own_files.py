@@ -21,7 +21,8 @@ _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal", "")  # the file itself goes last
 
 def own_folders(config: Config) -> tuple[Path, ...]:
     """The folders that kb fills, except that of the models."""
-    return (config.vector_dir, config.asset_dir, config.artifact_dir, config.runs_dir)
+    vectors = (config.vector_dir,) if isinstance(config.vector_dir, Path) else ()
+    return (*vectors, config.asset_dir, config.artifact_dir, config.runs_dir)
 
 
 def own_files(config: Config) -> tuple[Path, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.domain.embeddings import EmbeddingModel
+from kb.domain.embeddings import EmbeddingModel, VectorAddress
 from kb.domain.filters import SearchFilters
 from kb.domain.search import PairOrder, PairScorer, QueryVectors, SearchQuery
 from kb.domain.text import start_of
@@ -144,10 +144,11 @@ def _ann_table(index: Index, config: Config, models: LoadedModels, held: queries
     model = EmbeddingModel(held.model_id, held.model_version, held.dimensions, None)
 
     def load() -> LanceTable | None:
-        table = LanceTable(config.vector_dir, model)
+        table = LanceTable(where, model)
         return table if table.has_ann_index() else None
 
-    mark = (model, changed_at(config.vector_dir, model))
+    where = config.vector_dir
+    mark = (model, where if isinstance(where, VectorAddress) else changed_at(where, model))
     return models.kept(f"ANN index of {model.name}", mark, load)
 
 
