@@ -178,6 +178,9 @@ def test_it_speaks_korean_and_its_keys_fit(vault: Vault) -> None:
         assert re.search(r"결과 \d개 · 낱말", shown(app))
         assert "F1 모든 키" in shown(app)
         assert not re.search(r"\b(hits|words|back)\b", shown(app))
+        await pilot.press("escape")
+        await typed(pilot, "'gateway AND'")
+        await until(pilot, lambda: "검색식을 읽을 수 없습니다" in shown(app).splitlines()[-2])
 
     played(vault, play, "ui.language=ko", size=(80, 24))
 

@@ -172,6 +172,7 @@ _WHY_KO: Mapping[str, str] = {
     "stream_broken": "글이 오다가 끊겼습니다",
     "prompt_too_long": "질문과 찾은 구절이 모델이 읽을 수 있는 길이를 넘습니다",
     "model_error": "모델을 쓸 수 없습니다",
+    "query_syntax": "검색식을 읽을 수 없습니다. 바깥 따옴표를 빼면 단어로 찾습니다",
 }
 
 

@@ -19,6 +19,7 @@ from textual.timer import Timer
 from textual.widgets import Input, OptionList, Static
 from textual.worker import Worker, WorkerState
 
+from kb.answer.wording import why
 from kb.domain.answers import Answer, Generated, HopTaken, Retrieved
 from kb.domain.filters import SearchFilters
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation
@@ -241,7 +242,9 @@ class SearchApp(App[None]):
 
     def _fail(self, error: KbError) -> None:
         self._waiting.drop()
-        self._status(f"{clean_line(error.message)}{f' · {clean_line(error.hint)}' if error.hint else ''}")
+        said = why(self._say("language"), error)
+        hint = error.hint if said == error.message else None  # of a message in Korean it would be in English
+        self._status(" · ".join(map(clean_line, filter(None, (said, hint)))))
 
     def _status(self, said: str, note: str = "") -> None:
         settings, say = self._settings, self._say
