@@ -161,4 +161,5 @@ def test_lines_stay_lines_unless_they_were_broken_to_fit_a_width() -> None:
         "<p>start: 9:00<br>\nend: 10:30<br>\nBring the key of the attic.</p>\n"
     )
     assert "<br>" not in str(answer_html("The quick brown fox jumps over\nthe dog and goes to the very\nend."))
+    assert answer_html("It is padded. \\\n\nSo \\ [1]") == "<p>It is padded.</p>\n<p>So [1]</p>\n"
     assert str(answer_html("Perhaps:\nThe quick brown fox jumps over\nthe dog.\nAnd the cat.")).count("<br>") == 2

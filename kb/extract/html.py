@@ -40,6 +40,7 @@ _FENCED_OR_ROWS = re.compile(
 )
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 _SENTENCE_END = re.compile(r"[.!?:…][\"')\]]*\s*\Z")
+_BREAK_AT_END = re.compile(r"\s*\\(?=\s*(?:\[\d+\]\s*)*\Z)")  # of a line whose next one is not shown
 _EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th>\s*</th>\s*)+</tr>\s*</thead>\s*")
 _SWALLOWS = re.compile(
     r"<(script|style|noscript|template|iframe|object|svg|math|title|textarea|xmp|plaintext|select|noembed)\b", re.I
@@ -114,6 +115,8 @@ def rows_html(text: str) -> str | None:
         return None
     for token in tokens:
         breaks = [child for child in token.children or () if child.type in ("softbreak", "hardbreak")]
+        if token.type == "inline" and token.children and token.children[-1].type == "text":
+            token.children[-1].content = _BREAK_AT_END.sub("", token.children[-1].content)
         for line_break, is_wrapped in zip(breaks, _wrapped(token.content.split("\n")), strict=False):
             line_break.type = line_break.type if is_wrapped else "hardbreak"
     return _EMPTY_HEAD.sub("", _cleaned(str(_NoteRenderer().render(tokens, parser.options, environment))))
