@@ -163,7 +163,7 @@ def test_a_command_that_is_none_is_answered_with_the_one_that_is_meant(typed: st
 
 
 def test_a_word_that_is_near_no_command_of_a_group_is_answered_with_all_of_them() -> None:
-    assert "no command 'xyz'. There are: docs, properties, symbols, tags." in run_kb("list", "xyz").stderr
+    assert "no command 'xyz'. There are: docs, properties, sources, symbols, tags." in run_kb("list", "xyz").stderr
 
 
 @pytest.mark.parametrize("words", [(), ("search",), ("models", "install")], ids=" ".join)

@@ -10,13 +10,19 @@ from pathlib import Path
 
 import pytest
 from conftest import NOTES, Kb, Vault, kb_in, make_vault, run_kb, write_notes
+from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.config import load
 from kb.domain.filters import SearchFilters
+from kb.domain.search import SearchQuery
 from kb.domain.sources import Source, Sources
-from kb.operations.inspect.listing import count_facets
+from kb.mcp.server import build_server
+from kb.operations.inspect.listing import count_facets, list_things
 from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import Rules
+from kb.operations.search.search import search
+
+__all__ = ["fake_models"]
 
 WORK = {
     "plan.md": "# Turbine plan\n\nThe turbine blade is balanced on Mondays. See [the log](log.md) and [[chunking]].\n",
@@ -310,3 +316,152 @@ def test_a_quotation_stands_after_its_source_was_moved(two: Vault) -> None:
     two.config.write_text(two.config.read_text().replace('"job"', '"moved"'))
     checked = kb("verify", "--json").stdout
     assert '"standing":"stands"' in checked.replace(" ", ""), checked
+
+
+# --- kb source --------------------------------------------------------------------------------------------------------
+
+
+def test_sources_are_added_and_listed_and_the_comments_of_the_configuration_stay(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path)
+    vault.config.write_text(f"# mine\n{vault.config.read_text()}# the end")
+    write_notes(tmp_path / "job", WORK)
+    kb = kb_in(vault)
+    added = kb("source", "add", "work", str(tmp_path / "job"), "--about", 'The "turbine"', "--exclude", "private/")
+    assert added.code == 0, added.stderr
+    assert kb("ingest", "--no-embed").code == 0
+    assert paths(kb) == {*NOTES, *of_work()} - {"work:private/pay.md"}
+    text = vault.config.read_text()
+    assert text.startswith("# mine")
+    assert "# the end" in text
+    states = {each["name"]: each for each in kb("source", "list", "--json").json["sources"]}
+    assert (states["work"]["about"], states["work"]["documents"]) == ('The "turbine"', 3)
+    assert states["workspace"]["documents"] == len(NOTES)
+    assert "The" in kb("list", "sources").stdout
+    assert "source work" in kb("status").stdout
+    assert kb("status", "--json").json["sources"][0]["name"] == "work:"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("work", "{job}"), "there is a source work already"),
+        (("inner", "{notes}/projects"), "is in that of workspace"),
+        (("outer", "{notes}/.."), "is in that of outer"),
+        (("other", "{notes}/nowhere"), "there is no folder"),
+        (("http", "{other}"), "sources.name must be"),
+        (("films", "{other}", "--kind", "films"), "is no kind of file"),
+    ],
+)
+def test_a_source_that_cannot_be_added_changes_nothing(two: Vault, words: tuple[str, ...], said: str) -> None:
+    places = {"job": two.root.parent / "job", "notes": two.root, "other": two.root.parent / "other"}
+    places["other"].mkdir()
+    before = two.config.read_text()
+    ran = kb_in(two)("source", "add", *(word.format(**places) for word in words))
+    assert (ran.code, said in " ".join(ran.stderr.split())) == (2, True), ran.stderr
+    assert two.config.read_text() == before
+
+
+def test_a_source_is_removed_with_all_that_is_stored_of_it(two: Vault) -> None:
+    kb = kb_in(two)
+    with two.config.open("a") as file:
+        file.write('\n# about the next\n[[sources]]\nname = "next"\nroot = "next"\n')
+    declined = kb("source", "remove", "work", stdin="n\n")
+    assert (declined.code, "work:log.md" in declined.stdout) == (1, True)
+    assert of_work() <= paths(kb)
+    assert kb("source", "remove", "work", "--yes").code == 0
+    assert paths(kb) == set(NOTES)
+    assert '# about the next\n[[sources]]\nname = "next"' in two.config.read_text()
+    assert 'name = "work"' not in two.config.read_text()
+    assert (two.root.parent / "job/log.md").exists()
+    assert kb("source", "remove", "work").code == 2
+    assert "the workspace is the first source" in kb("source", "remove", "workspace").stderr
+
+
+def test_a_renamed_source_is_cited_by_its_new_name_in_kept_answers_too(two: Vault) -> None:
+    kb = kb_in(two)
+    text = two.config.read_text().replace('name = "work"', 'name = "work"  # the job')
+    two.config.write_text(text)
+    question = "When did the bearing of the turbine run hot?"
+    asked = run_kb(
+        "--config", str(two.config), "--set", "rag.score_gate=0", "ask", question, "--provider", "extractive"
+    )
+    assert "work:log.md" in asked.stdout, asked.stderr
+    ran = kb("source", "rename", "work", "turbine", "--no-embed")
+    assert (ran.code, "4 documents moved" in ran.stdout) == (0, True), ran.stderr
+    assert paths(kb) == {*NOTES, *(f"turbine:{name}" for name in WORK)}
+    assert two.config.read_text() == text.replace('"work"', '"turbine"')
+    shown = kb("answers", "show", "--json").stdout
+    assert "turbine:log.md" in shown
+    assert "work:log.md" not in shown
+    assert '"standing":"stands"' in kb("verify", "--json").stdout.replace(" ", "")
+
+
+def test_a_renamed_source_is_not_embedded_again(two: Vault, fake_models: FakeModels) -> None:
+    text = two.config.read_text()
+    table = text.index("[[sources]]")
+    own = 'cache_dir = "cache"\nmodel_dir = "models"\n'
+    two.config.write_text(f'{text[:table]}{own}[models.embedding]\nmodel = "{PRIMARY}"\n\n{text[table:]}')
+    kb = kb_in(two)
+    assert kb("ingest").code == 0
+    embedded = fake_models.calls
+    assert embedded
+    assert kb("source", "rename", "work", "turbine").code == 0
+    hits = kb("search", "turbine", "--mode", "vector", "--source", "turbine", "--json").json["hits"]
+    assert {hit["doc_path"] for hit in hits} == {f"turbine:{name}" for name in WORK}
+    assert fake_models.calls == embedded
+
+
+def test_a_source_that_is_not_there_is_not_renamed(two: Vault) -> None:
+    os.rename(two.root.parent / "job", two.root.parent / "away")
+    before = two.config.read_text()
+    ran = kb_in(two)("source", "rename", "work", "turbine")
+    assert (ran.code, "while its files are there" in ran.stderr) == (2, True)
+    assert two.config.read_text() == before
+
+
+def test_a_moved_source_changes_nothing_but_the_configuration(two: Vault) -> None:
+    kb = kb_in(two)
+    os.rename(two.root.parent / "job", two.root.parent / "away")
+    assert kb("source", "move", "work", str(two.root.parent / "away")).code == 0
+    report = kb("ingest", "--no-embed", "--json").lines[-1]
+    assert [report[name] for name in ("new", "updated", "moved", "removed")] == [0, 0, 0, 0]
+    assert of_work() <= paths(kb)
+
+
+def test_sources_written_in_another_way_are_left_to_their_owner(two: Vault) -> None:
+    text = two.config.read_text()
+    other = text[: text.index("[[sources]]")]
+    two.config.write_text(f'sources = [{{name = "work", root = "job"}}]\n{other}')
+    before = two.config.read_text()
+    ran = kb_in(two)("source", "remove", "work", "--yes")
+    assert (ran.code, "by hand" in ran.stderr) == (2, True)
+    assert two.config.read_text() == before
+
+
+# --- agents -----------------------------------------------------------------------------------------------------------
+
+
+def test_agents_are_told_the_sources_and_see_nothing_of_one_that_is_kept_from_them(two: Vault) -> None:
+    write_notes(two.root.parent / "pay", {"a.md": "# Turbine wages\n\nA turbine pays well.\n"})
+    add(two, "pay", "pay", 'exposure = ["never_to_mcp"]\n')
+    kb_in(two)("ingest", "--no-embed")
+    with open_base(load(str(two.config)), audience="agent") as base:
+        assert [each.name for each in list_things(base, "sources").items][:2] == ["work:", "workspace:"]
+        told = str(build_server(base).instructions)
+        assert "work 4 (The turbine project)" in told
+        assert "pay" not in told
+        hits = search(base, SearchQuery("turbine", "lexical", 50)).hits
+        assert {hit.doc_path.partition(":")[0] for hit in hits} == {"work"}
+    text = two.config.read_text()
+    two.config.write_text(text[: text.index("[[sources]]")])  # before an ingest has removed the documents
+    with open_base(load(str(two.config)), audience="agent") as base:
+        assert not search(base, SearchQuery("turbine", "lexical", 50)).hits
+
+
+def test_a_running_server_hides_a_source_that_is_added_meanwhile(two: Vault) -> None:
+    with open_base(load(str(two.config)), audience="agent") as base:
+        assert search(base, SearchQuery("turbine", "lexical", 50)).hits
+        write_notes(two.root.parent / "pay", {"a.md": "# Walrus wages\n\nA walrus pays well.\n"})
+        add(two, "pay", "pay", 'exposure = ["never_to_llm"]\n')
+        kb_in(two)("ingest", "--no-embed")
+        assert not search(base, SearchQuery("walrus", "lexical", 50)).hits

@@ -169,6 +169,7 @@ _SOURCES: Mapping[str, _Source] = {
     "show.id": _answers,
     "verify.id": _answers,
     "show.name": _sessions,
+    **dict.fromkeys(("remove.name", "rename.name", "move.name"), _sources),
     "delete.name": _sessions,
     "symbol.name": _symbols,
     "ingest.path": "file",

@@ -75,11 +75,7 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
         _require_known(key, "--set")
         values[key], origins[key] = _checked(key, _from_text(key, text, "--set"), "--set"), "flag"
     config = _build(values, sources, file, origins)
-    families = (*KINDS.families, *config.plugins.extractors)
-    for each in sources:
-        if unknown := next((kind for kind in each.kinds if kind not in families), None):
-            message = f"sources.kinds: {unknown!r} is no kind of file ({file}, source {each.name})"
-            raise _wrong("sources.kinds", message, f"some of {', '.join(families)}")
+    require_known_kinds(config, str(file))
     if ":/" in config.storage.vector_dir:
         from kb.config.addresses import require_owner
 
@@ -92,6 +88,15 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
             "an overlap of 15 % of the target is usual",
         )
     return config
+
+
+def require_known_kinds(config: Config, where: str) -> None:
+    """Raises ConfigError where a source names a kind of files that kb does not read."""
+    families = (*KINDS.families, *config.plugins.extractors)
+    for each in config.further_sources:
+        if unknown := next((kind for kind in each.kinds if kind not in families), None):
+            message = f"sources.kinds: {unknown!r} is no kind of file ({where}, source {each.name})"
+            raise _wrong("sources.kinds", message, f"some of {', '.join(families)}")
 
 
 def with_exposure_now(config: Config) -> Config:
@@ -127,16 +132,21 @@ def _sources(tables: Any, where: str) -> tuple[SourceConfig, ...]:
         raise ConfigError(f"sources is not a list of tables ({where})", "write [[sources]] above each")
     found: dict[str, SourceConfig] = {}
     for table in tables:
-        for name in table:
-            if name not in SourceConfig.KEYS:
-                _unknown(f"sources.{name}", list(SOURCE_KEYS), where, "key")
-        own = {
-            name: _checked(f"sources.{name}", table.get(name, each.default), where)
-            for name, each in SourceConfig.KEYS.items()
-        }
-        if found.setdefault(own["name"].casefold(), source := SourceConfig(**own)) is not source:
-            raise ConfigError(f"two sources are called {own['name']} ({where})", "give one of them another name")
+        source = checked_source(table, where)
+        if found.setdefault(source.name.casefold(), source) is not source:
+            raise ConfigError(f"two sources are called {source.name} ({where})", "give one of them another name")
     return tuple(found.values())
+
+
+def checked_source(table: Mapping[str, Any], where: str) -> SourceConfig:
+    """The source of a `[[sources]]` table. Raises: ConfigError."""
+    for name in table:
+        if name not in SourceConfig.KEYS:
+            _unknown(f"sources.{name}", list(SOURCE_KEYS), where, "key")
+    keys = SourceConfig.KEYS.items()
+    return SourceConfig(
+        **{name: _checked(f"sources.{name}", table.get(name, key.default), where) for name, key in keys}
+    )
 
 
 def _flatten(table: Mapping[str, Any], prefix: str, where: str) -> list[tuple[str, Any]]:

@@ -23,10 +23,11 @@ from mcp.server.stdio import stdio_server
 
 import kb
 from kb.config import Config
+from kb.domain.results.inspection import Listed
 from kb.errors import KbError
 from kb.mcp.calls import ToolCalls
 from kb.mcp.resources import Resources, get_prompt, list_prompts
-from kb.mcp.text import as_name
+from kb.mcp.text import as_name, visible_line
 from kb.mcp.tools import READING_TOOLS, WRITING_TOOLS, ToolSpec
 from kb.operations.answers.audit import AuditLog
 from kb.operations.inspect.listing import outline
@@ -38,6 +39,7 @@ _CHUNK_BYTES = 65_536
 
 # What instructions tell of the index, at most: an agent reads it in each session.
 _FOLDERS_CHARS, _LANGUAGES = 60, 4
+_SOURCES, _ABOUT_CHARS = 12, 80
 
 INSTRUCTIONS = (
     "kb is the user's own knowledge base: their notes, documents and code, in Korean and English. Search it before you "
@@ -85,9 +87,19 @@ def _held(session: Base) -> str:
         told += [named] if len(", ".join((*told, named))) <= _FOLDERS_CHARS else []
     more = f" and {len(now.folders) - len(told)} more" if len(now.folders) > len(told) else ""
     facts = [f"{now.documents} documents ({', '.join(now.languages[:_LANGUAGES])})"] if now.documents else []
+    facts += [f"sources: {_told_sources(now.sources)}"] if now.sources else []
     facts += [f"by folder: {', '.join(told)}{more}"] if told else []
     facts += [f"last ingest {now.last_ingest_at[:10]}"] if now.last_ingest_at else []
     return f"When this server started: {'; '.join((*facts, *now.gaps))}."
+
+
+def _told_sources(sources: Sequence[Listed]) -> str:
+    """Each source with what its owner says of it: `work 120 (The turbine project)`."""
+    return ", ".join(
+        f"{each.name.removesuffix(':')} {each.size}"
+        + (f" ({visible_line(each.detail)[:_ABOUT_CHARS]})" if each.detail else "")
+        for each in sources[:_SOURCES]
+    )
 
 
 def tools_for(*, allow_write: bool) -> tuple[ToolSpec, ...]:

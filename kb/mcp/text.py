@@ -224,6 +224,8 @@ def list_text(listing: Listing) -> str:
         "links": "citation of the link, what it reaches",
         "symbols": "citation, kind and name",
     }[listing.what]
+    if listing.what == "sources" and listing.items[0].name.endswith(":"):
+        columns = "source: with what it holds, or folder/, documents, last change"
     more = [f"more: next_cursor={listing.next_cursor}"] if listing.next_cursor else []
     return "\n".join((f"{columns}. {fence.said}", fence.around("\n".join(lines)), *more))
 
@@ -240,6 +242,10 @@ def status_text(status: BaseStatus) -> str:
         (
             f"kb {status.kb_version}: {status.documents} documents, {status.passages} passages, searched by {by}",
             *counted,
+            *(
+                f"source {each.name} {each.size} documents, {visible_line(each.detail or '')}"
+                for each in status.sources
+            ),
             f"last ingest: {status.last_ingest_at or 'never'} (corpus revision {status.corpus_revision})",
             *(f"missing: {visible_line(each)}" for each in status.missing),
         )

@@ -74,7 +74,7 @@ def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
     found = queries.select_eligible_documents(
         db,
         tags_json=_json(_tags_meant(db, filters.tags_any)) if filters.tags_any else None,
-        sources_json=_json(filters.sources) if filters.sources else None,
+        sources_json=_json(each.removesuffix(":") for each in filters.sources) if filters.sources else None,
         where_json=_conditions_json(filters),
         with_paths=int(passes is not None),
         **_texts(filters),

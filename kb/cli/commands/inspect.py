@@ -9,12 +9,12 @@ from pathlib import Path, PurePosixPath
 import click
 
 from kb.cli.call import Call, CommandGroup, WholeNumber, filter_options, json_option, pass_call
-from kb.cli.output.printing import echo_fields, echo_folded, echo_rows, local_time, print_json
+from kb.cli.output.printing import echo_fields, echo_folded, echo_result, echo_rows, local_time, print_json
 from kb.domain.citations import cite, shown_name
 from kb.domain.derived import NOT_DERIVED, read_labels
 from kb.domain.filters import SearchFilters
 from kb.domain.kinds import MediaType, family_of
-from kb.domain.results.inspection import BoundQuery, DocumentRow, Listing
+from kb.domain.results.inspection import BoundQuery, DocumentRow, Listing, SourceList
 from kb.domain.search import MODES, SearchMode
 from kb.domain.symbols import Symbol
 from kb.domain.text import counted, plain, plain_line
@@ -27,7 +27,7 @@ from kb.operations.inspect.inspect import (
     list_symbols,
     why_none,
 )
-from kb.operations.inspect.listing import list_filtered
+from kb.operations.inspect.listing import list_filtered, list_sources
 from kb.operations.inspect.sql_shell import bind_query, init_lines, query_lines, write_init_file
 
 
@@ -88,6 +88,23 @@ def list_symbols_command(call: Call, filters: SearchFilters, path: str | None, l
 def _show_definition(row: Symbol) -> None:
     place = f"{row.path}#L{row.line_start}-L{row.line_end}"
     echo_folded(plain_line(f"{shown_name(row.qualified_name, row.path)} ({row.kind}, {row.language})  {place}"))
+
+
+@list_command.command("sources", epilog="\b\nExamples:\n  kb list sources\n")
+@json_option("Print source_list.v1.")
+@pass_call
+def list_sources_command(call: Call, as_json: bool) -> None:
+    """List the folders of the knowledge base with what is indexed of each."""
+    echo_result(list_sources(call.session), as_json, show_sources)
+
+
+def show_sources(found: SourceList) -> None:
+    """Prints a source a line: documents, name, folder, what it holds, what is wrong with it or kept of it."""
+    for each in found.sources:
+        is_lacking = "not in the configuration" if each.root is None else "" if each.is_there else "not there"
+        said = (each.about, is_lacking, ", ".join(each.kept_from))
+        shown = "  ".join(filter(None, (each.name, each.root, *said)))
+        echo_folded(plain_line(shown), head=f"{each.documents:>6}  ")
 
 
 @list_command.command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +25,10 @@ from kb.cli.output.printing import (
 )
 from kb.cli.output.progress import interruptible, show_stage
 from kb.cli.output.terminal import as_utf8
+from kb.config import Config
 from kb.domain.checks import Diagnosis, State
 from kb.domain.embeddings import VectorAddress
-from kb.domain.results.inspection import UnreadGroup
+from kb.domain.results.inspection import BaseStatus, UnreadGroup
 from kb.domain.results.viewing import BrokenLinks
 from kb.domain.text import counted, plain_line
 from kb.errors import UsageError
@@ -67,6 +69,7 @@ def status_command(call: Call, as_json: bool) -> None:
     held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
     rows = [
         ("workspace", str(call.config.workspace_root)),
+        *_of_sources(call.config, status),
         ("indexed", held + f" ({kinds})" * bool(kinds)),
         *_unread_rows(status.unread),
         ("last ingest", last),
@@ -88,6 +91,20 @@ def _unread_rows(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:
         yield name, f"{group.files:,} {group.family or 'places'}: {group.why}{hint}: {paths}"
     if rest := groups[len(shown) :]:
         yield "", f"{sum(group.files for group in rest):,} more, for {len(rest)} reasons that --json gives"
+
+
+def _of_sources(config: Config, status: BaseStatus) -> list[tuple[str, str]]:
+    """A line for each further source: its folder, how many documents, what it holds."""
+    held = {each.name.removesuffix(":"): each.size or 0 for each in status.sources}
+    return [
+        (
+            f"source {each.name}",
+            f"{each.root}: {counted(held.get(each.name, 0), 'document')}"
+            + ("" if os.path.isdir(each.root) else ", the folder is not there")
+            + (f" ({each.about})" if each.about else ""),
+        )
+        for each in config.sources.further
+    ]
 
 
 def _most_first(counts: Mapping[str, int]) -> str:

@@ -196,7 +196,7 @@ def forget_command(
     named = Named(path, tag, path_glob)
     report = plan_forget(call.config, named)
     if report.paths and not as_json:
-        _show_what_goes(report)
+        show_what_goes(report)
     if report.paths and (yes or (not as_json and confirmed("Forget it?"))):
         with interruptible(show_progress()) as handle:
             report = forget(call.config, named, handle, ignore=ignore)
@@ -210,7 +210,8 @@ def forget_command(
     return 0 if report.done or (as_json and report.paths) else 1
 
 
-def _show_what_goes(report: ForgetReport) -> None:
+def show_what_goes(report: ForgetReport) -> None:
+    """Prints the paths that are to be forgotten, and what is stored of them."""
     for each in report.paths[:_FORGOTTEN_SHOWN]:
         echo_folded(plain_line(each))
     if len(report.paths) > _FORGOTTEN_SHOWN:

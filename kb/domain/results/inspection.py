@@ -356,15 +356,40 @@ class UnreadGroup(NamedTuple):
         return found
 
 
+@on_wire(title="SourceStateV1")
+class SourceState(NamedTuple):
+    """A source: its folder, whether that is there now, and what is indexed of it.
+
+    `root` is null for one that the configuration no longer has. `kept_from`: whom all of it is kept from, as keys of
+    `[exposure]`.
+    """
+
+    name: str
+    root: str | None
+    about: str
+    documents: int
+    last_changed_at: str | None
+    is_there: bool
+    kept_from: tuple[str, ...]
+
+
+@on_wire("source_list.v1")
+class SourceList(NamedTuple):
+    """The sources of a knowledge base, the workspace first."""
+
+    sources: tuple[SourceState, ...]
+
+
 @on_wire(
     "base_status.v1",
-    fields="kb_version documents passages languages kinds last_ingest_at corpus_revision searched_by missing unread?",
+    fields="""kb_version documents passages languages kinds last_ingest_at corpus_revision searched_by missing unread?
+        sources?""",
 )
 class BaseStatus(NamedTuple):
     """What the knowledge base holds now. `searched_by` is what a question is searched by by default.
 
     `missing` says what would make it better, each with what to do. `languages` and `kinds` count documents. `unread`:
-    the files that are not read, which only the owner sees.
+    the files that are not read, which only the owner sees. `sources` is left out where there is only the workspace.
     """
 
     kb_version: str
@@ -377,6 +402,7 @@ class BaseStatus(NamedTuple):
     by_meaning: bool
     missing: tuple[str, ...]
     unread: tuple[UnreadGroup, ...] = ()
+    sources: tuple[Listed, ...] = ()
 
     def searched_by(self) -> Literal["words and meaning", "words"]:
         """What a question is searched by by default."""

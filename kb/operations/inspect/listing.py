@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import NamedTuple
 
 import kb
 from kb.domain.citations import shown_name
 from kb.domain.filters import FILTERS, SearchFilters, with_values
-from kb.domain.results.inspection import BaseStatus, FileProblem, LastIngest, Listed, ListedKind, Listing
+from kb.domain.results.inspection import (
+    BaseStatus,
+    FileProblem,
+    LastIngest,
+    Listed,
+    ListedKind,
+    Listing,
+    SourceList,
+    SourceState,
+)
 from kb.domain.results.viewing import FacetCount, Facets, FoundCounts, VaultMap
 from kb.domain.search import SearchQuery
 from kb.domain.text import stored_text
-from kb.errors import InvalidCursor, ModelError, UsageError
+from kb.errors import InvalidCursor, ModelError, NotIndexed, UsageError
 from kb.operations.fetch.places import definitions
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.opening.base import Base
@@ -45,7 +55,17 @@ def list_things(
         of_names = what == "symbols" and glob is not None and "/" not in glob
         globs = () if glob is None or of_names else (glob,)
         documents = eligible_documents(base.db, base.visible(SearchFilters(path_globs=globs)))
-        rows = _LISTS[what](base.db, documents, glob if of_names else None, limit + 1, start)
+        sources = _sources(base, documents) if what == "sources" else ()
+        rows = [
+            *sources[start:],
+            *_LISTS[what](
+                base.db,
+                documents,
+                glob if of_names else None,
+                max(0, limit + 1 - len(sources[start:])),
+                max(0, start - len(sources)),
+            ),
+        ]
         more = len(rows) > limit
         state = {"w": what, "g": glob, "n": start + limit}
         return Listing(what, tuple(rows[:limit]), write_cursor("list", revision, state) if more else None)
@@ -70,6 +90,35 @@ def _start(what: ListedKind, glob: str | None, state: dict[str, object]) -> int:
     if (state.get("w"), state.get("g")) != (what, glob):
         raise InvalidCursor("this cursor is of another list", "hand it back with the same what and glob")
     return start
+
+
+def _sources(base: Base, documents: str | None) -> list[Listed]:
+    """The sources of the documents with what they hold; none where there is only the workspace."""
+    known = {each.name: each for each in base.config.sources.every}
+    rows = queries.count_sources(base.db, doc_ids_json=documents) if len(known) > 1 else ()
+    return [
+        Listed(f"{row.name}:", known[row.name].about or None, row.documents, row.updated_at[:10])
+        for row in rows
+        if row.name in known
+    ]
+
+
+def list_sources(session: Base) -> SourceList:
+    """The sources of the configuration, and those without one that documents are still of."""
+    config = session.config
+    counted: dict[str, queries.CountedSource] = {}
+    with suppress(NotIndexed), session.reading() as base:
+        counted = {row.name: row for row in queries.count_sources(base.db, doc_ids_json=None)}
+    states = []
+    for each in config.sources.every:
+        row = counted.pop(each.name, None)
+        documents, updated_at = (row.documents, row.updated_at) if row else (0, None)
+        root = str(each.root)
+        states.append(
+            SourceState(each.name, root, each.about, documents, updated_at, os.path.isdir(root), each.kept_from)
+        )
+    states += [SourceState(row.name, None, "", row.documents, row.updated_at, False, ()) for row in counted.values()]
+    return SourceList(tuple(states))
 
 
 def _documents(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
@@ -156,15 +205,18 @@ def base_status(session: Base) -> BaseStatus:
             by_meaning,
             tuple(missing),
             tuple(queries.count_unread(base.db, most_paths=_EXAMPLES)) if base.sees_all else (),
+            tuple(_sources(base, None)),
         )
 
 
 class Outline(NamedTuple):
-    """The folders at the top, the most documents first, and the gaps of the index, with what can be had at once."""
+    """The sources where there are several, the folders at the top, the most documents first, and the gaps of the index,
+    with what can be had at once."""
 
     documents: int
     languages: tuple[str, ...]
     last_ingest_at: str | None
+    sources: tuple[Listed, ...]
     folders: tuple[Listed, ...]
     gaps: tuple[str, ...]
 
@@ -173,6 +225,7 @@ def outline(session: Base) -> Outline:
     """What is indexed, without opening a model. Raises: NotIndexed and its kin."""
     with session.reading_views() as base, base.snapshot():
         stats = corpus_stats(base.db)
+        sources = tuple(_sources(base, None))
         folders = [each for each in _folders(base.db, None, None, _MOST_MAPPED, 0) if each.name != "./"]
         slots = {each.slot: each for each in queries.count_slot_chunks(base.db)}
     primary = slots.get("primary")
@@ -186,6 +239,7 @@ def outline(session: Base) -> Outline:
         stats.documents,
         tuple(json.loads(stats.documents_by_lang_json or "{}")),
         stats.last_ingest_at,
+        sources,
         tuple(sorted(folders, key=lambda each: -(each.size or 0))),
         tuple(gaps),
     )
