@@ -33,24 +33,32 @@ def only_watch(config: str) -> Iterator[None]:
         if path.parent.stat().st_uid != os.geteuid():
             raise PermissionError(errno.EPERM, "it belongs to another user")
         lock = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(lock, 0)
+        os.write(lock, str(os.getpid()).encode("ascii"))
+        path.unlink(missing_ok=True)  # of one that was killed
+    except BlockingIOError as error:
+        raise UsageError(f"kb watch runs already for {config}", "one is enough; end that one first") from error
     except OSError as error:
         raise _unusable(path, error) from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink(missing_ok=True)  # of one that was killed
         if sys.platform == "linux":  # elsewhere a forked process may not use what its parent has loaded
             listening = _listening(path)
             threading.Thread(target=_answer_calls, args=(listening, config), name="kb-calls", daemon=True).start()
-            try:
-                yield
-            finally:
-                path.unlink(missing_ok=True)
-        else:
-            yield
-    except BlockingIOError as error:
-        raise UsageError(f"kb watch runs already for {config}", "one is enough; end that one first") from error
+        yield
     finally:
+        path.unlink(missing_ok=True)
         os.close(lock)
+
+
+def watching_process(config: str) -> int | None:
+    """The process of the `kb watch` that runs for a configuration; None where none runs."""
+    with suppress(OSError), Path(socket_path(config)).with_suffix(".lock").open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return int(lock.read() or 0) or None
+    return None
 
 
 def _listening(path: Path) -> socket.socket:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from kb.cli.call import Call, json_option, pass_call
+from kb.cli.calls import watching_process
+from kb.cli.entry import config_path
 from kb.cli.output.printing import (
     BAD,
     GOOD,
@@ -67,6 +69,7 @@ def status_command(call: Call, as_json: bool) -> None:
         last += f" ({_most_first(did) or 'nothing new'}{', stopped' if run.aborted else ''})"
     kinds = "; ".join(filter(None, map(_most_first, (status.kinds, status.languages))))
     held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
+    watcher = watching_process(config_path(str(call.config.file) if call.config.file else None))
     rows = [
         ("workspace", str(call.config.workspace_root)),
         *_of_sources(call.config, status),
@@ -74,6 +77,7 @@ def status_command(call: Call, as_json: bool) -> None:
         *_unread_rows(status.unread),
         ("last ingest", last),
         ("searched by", "words and meaning" if status.by_meaning else "words"),
+        *([("watched by", f"kb watch, process {watcher}")] if watcher else []),
         ("pending", "; ".join(status.missing) or "nothing; kb ingest looks for what changed on the disk"),
     ]
     if isinstance(address := call.config.vector_dir, VectorAddress):
