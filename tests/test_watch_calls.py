@@ -298,6 +298,56 @@ def test_a_watch_that_does_not_answer_is_not_waited_for(
         assert 0.1 < time.monotonic() - began < 5
 
 
+def family(pid: int) -> Iterator[int]:
+    """A process and all that came of it."""
+    yield pid
+    for child in children(pid):
+        yield from family(child)
+
+
+def test_a_watch_that_sleeps_is_not_waited_for_and_answers_again(own: Watched) -> None:
+    expected = run_here(own.vault.config, "search", "gateway", env=own.env)
+    asleep = list(family(own.process.pid))
+    for pid in asleep:
+        os.kill(pid, signal.SIGSTOP)
+    command = [*KB, "--config", str(own.vault.config), "search", "gateway"]
+    by_itself = [subprocess.run(command, env=own.env, capture_output=True, timeout=60, check=False) for _ in range(3)]
+    for pid in asleep:
+        os.kill(pid, signal.SIGCONT)
+    awake = handed_over(own.vault.config, "search", "gateway", env=own.env)
+    said = {(each.returncode, each.stdout, each.stderr) for each in (expected, *by_itself, awake)}
+    assert said == {(0, expected.stdout, b"")}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_socket_of_another_user_is_given_nothing(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    with TemporaryDirectory(dir="/tmp") as runtime, socket.socket(socket.AF_UNIX) as foreign:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        path = socket_path(str(vault.config))
+        foreign.bind(path)
+        foreign.listen(8)
+        foreign.setblocking(False)
+        os.chown(path, 65534, 65534)
+        assert hand_over(["--config", str(vault.config), "search", "gateway"]) is None
+        with pytest.raises(BlockingIOError):
+            foreign.accept()
+        os.chown(runtime, 65534, 65534)
+        done = subprocess.run(
+            [*KB, "--config", str(vault.config), "watch"], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, "belongs to another user" in done.stderr) == (2, True)
+
+
+def test_a_disk_without_room_for_the_socket_is_an_error_with_a_hint(vault: Vault, tmp_path: Path) -> None:
+    if subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
+        pytest.skip("this machine lets nobody mount in a namespace")
+    mount = f"mount -t tmpfs -o nr_inodes=1 none '{tmp_path}'"
+    shell = ["unshare", "-rm", "sh", "-c", f'{mount} && exec "$@"', "sh"]
+    command = [*shell, *KB, "--config", str(vault.config), "watch"]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "No space left" in done.stderr, "XDG_RUNTIME_DIR" in done.stderr) == (2, True, True)
+
+
 # A caller that was kept from going on for longer than it would have waited.
 LATE = """
 import os, sys, time
@@ -321,6 +371,20 @@ def test_there_is_one_watch(watched: Watched) -> None:
     command = [*KB, "--config", watched.vault.config, "watch"]
     done = subprocess.run(command, env=watched.env, capture_output=True, timeout=60, check=False)
     assert (done.returncode, b"runs already" in done.stderr) == (2, True)
+
+
+def test_the_status_names_the_watch_that_runs(watched: Watched, vault: Vault) -> None:
+    told = status_of(watched.vault.config, watched.env)
+    assert f"watched by   kb watch, process {watched.process.pid}\n" in told
+    assert "watched by" not in status_of(vault.config, watched.env)
+
+
+def status_of(config: Path, env: dict[str, str]) -> str:
+    """What `kb status` says in that environment."""
+    done = subprocess.run(
+        [*KB, "--config", str(config), "status"], env=env, capture_output=True, check=True, timeout=60
+    )
+    return done.stdout.decode()
 
 
 def test_a_socket_that_cannot_be_made_is_an_error_with_a_hint(watched: Watched, tmp_path: Path) -> None:

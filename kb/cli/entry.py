@@ -30,8 +30,9 @@ _COLLECTED_EVERY = 30_000
 GIVE_UP_S = 0.2
 """How long each step of handing over may take."""
 
-# What both sides say. The request: its length in four bytes, and what `marshal` makes of it; with the first byte of it
-# go the descriptors of the standard streams and of the working directory.
+# What both sides say. First the request: its length in four bytes, and what `marshal` makes of it. With GO go the
+# descriptors of the standard streams and of the working directory; before, a process that is stopped would keep them
+# open, and whoever reads them waiting.
 READY, GO, INTERRUPT = b"R", b"G", b"I"
 # Then, each with one more byte: the exit code, or a program to run here.
 ENDED, RUN = b"E", b"X"
@@ -147,15 +148,13 @@ def _accepted(path: str, request: Request) -> socket | None:
     try:
         conn.settimeout(GIVE_UP_S)
         conn.connect(path)
-        here = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
-        descriptors = b"".join(each.to_bytes(4, sys.byteorder) for each in (0, 1, 2, here))
         body = marshal.dumps(request)
-        body = len(body).to_bytes(LENGTH_BYTES, "big") + body
-        sent = conn.sendmsg([body], [(SOL_SOCKET, SCM_RIGHTS, descriptors)])
-        conn.sendall(body[sent:])
-        os.close(here)
-        if conn.recv(1) == READY:
-            conn.sendall(GO)  # until now it has printed nothing
+        conn.sendall(len(body).to_bytes(LENGTH_BYTES, "big") + body)
+        if conn.recv(1) == READY:  # until now it has printed nothing
+            here = os.open(".", os.O_RDONLY | os.O_CLOEXEC)
+            descriptors = b"".join(each.to_bytes(4, sys.byteorder) for each in (0, 1, 2, here))
+            conn.sendmsg([GO], [(SOL_SOCKET, SCM_RIGHTS, descriptors)])
+            os.close(here)
             conn.settimeout(None)
             return conn
     except OSError:

@@ -213,18 +213,18 @@ def _answer(conn: socket, config: str, models: LoadedModels) -> bool:
 
 
 def _agreed(conn: socket, config: str) -> tuple[Request, list[int]] | None:
-    """The request with its descriptors, once the caller has said that it waits for the end; None if it does not."""
-    if _user_of(conn) != os.geteuid():
-        return None
-    request, descriptors = _received(conn)
-    with suppress(OSError):
-        if request[0] == config:
-            conn.sendall(READY)
-            conn.settimeout(None)  # a caller that has said GO waits for the end, however late its word comes
-            if conn.recv(1) == GO:
-                return request, descriptors
-    for descriptor in descriptors:
-        os.close(descriptor)
+    """The request, and the descriptors of the standard streams and of the working directory.
+
+    None unless the caller has said that it waits for the end: until then it keeps its streams to itself.
+    """
+    with suppress(OSError, EOFError):
+        if _user_of(conn) != os.geteuid() or (request := _received(conn))[0] != config:
+            return None
+        conn.sendall(READY)
+        conn.settimeout(None)  # a caller that has said GO waits for the end, however late its word comes
+        said, descriptors, _, _ = recv_fds(conn, len(GO), 4)
+        if said == GO:
+            return request, descriptors
     return None
 
 
@@ -234,16 +234,17 @@ def _user_of(conn: socket) -> int:
     return user
 
 
-def _received(conn: socket) -> tuple[Request, list[int]]:
-    """The request, and the descriptors of the standard streams and of the working directory."""
-    data, descriptors, _, _ = recv_fds(conn, 1 << 16, 4)
-    length = int.from_bytes(data[:LENGTH_BYTES], "big") + LENGTH_BYTES
-    parts = [data]
-    while (missing := length - sum(map(len, parts))) > 0:
-        parts.append(conn.recv(missing))
-        if not parts[-1]:
-            raise EOFError("the caller has gone")
-    return marshal.loads(b"".join(parts)[LENGTH_BYTES:]), descriptors
+def _received(conn: socket) -> Request:
+    """The request. Raises: EOFError where the caller has gone."""
+    length, data = LENGTH_BYTES, b""
+    while len(data) < length:
+        more = conn.recv(1 << 16)
+        if not more:
+            raise EOFError
+        data += more
+        length = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "big")
+    request: Request = marshal.loads(data[LENGTH_BYTES:])
+    return request
 
 
 def _take_over(surroundings: Surroundings, descriptors: Sequence[int]) -> None:
