@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import plistlib
 import random
@@ -12,12 +13,15 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import apsw
 import pytest
 from conftest import Vault, make_vault, run_kb
 from watching import KB, children, environment, watch
 
+from kb.cli.call import Call
+from kb.cli.commands.watch import _Keeper
 from kb.operations.admin.service import watch_service
 from kb.scan.changes import is_remote
 from kb.scan.walk import concern_of
@@ -119,6 +123,14 @@ def test_the_index_is_that_of_the_files_after_edits_and_kills(tmp_path: Path) ->
                 expected = fresh(vault, tmp_path)
                 wait_for(lambda: indexed(vault.sqlite) == expected)  # noqa: B023  it is waited for here
                 wait_for(lambda: contents(vault.sqlite) == contents(tmp_path / "fresh/kb.sqlite"), 10)
+
+
+def test_a_change_interrupts_no_ingest_that_has_embedded_nothing() -> None:
+    keeper = _Keeper(Call(None, (), False, False))
+    for done, expected in ((0, False), (8, True)):
+        told = json.dumps({"schema_version": "ingest_event.v1", "kind": "embed_progress", "done": done, "total": 16})
+        keeper._follow(SimpleNamespace(stdout=[told]))  # type: ignore[arg-type]
+        assert keeper._is_embedding is expected
 
 
 @pytest.mark.slow

@@ -106,7 +106,10 @@ def _ended_by_ctrl_c() -> Iterator[None]:
 
 
 class _Keeper:
-    """Runs `kb ingest` when files have changed; while it embeds, a change interrupts it, so that text comes first."""
+    """Runs `kb ingest` when files have changed; while it embeds, a change interrupts it, so that text comes first.
+
+    It is not interrupted before it has embedded something: a folder that changes all the time would never be embedded.
+    """
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -183,7 +186,7 @@ class _Keeper:
         for line in process.stdout:
             told = json.loads(line)
             if told.get("kind") == "embed_progress":
-                if not self._is_embedding:
+                if told["done"] and not self._is_embedding:
                     self._is_embedding = True
                     self._news.put("embedding")
                 embedding.show(told["done"], told["total"])
