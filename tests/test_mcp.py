@@ -168,19 +168,41 @@ def told(structured: Any) -> list[str]:
     return found
 
 
-def test_a_model_reads_text_between_marks_whatever_part_of_a_result_its_client_hands_on(vault: Vault) -> None:
-    """Claude Code and Codex hand on the structured part alone where there is one."""
+def as_content(result: Any) -> str:
+    return "\n".join(each.text for each in result.content)
 
+
+def as_structured(result: Any) -> str:
+    return as_content(result) if result.structured_content is None else json.dumps(result.structured_content)
+
+
+# What a client hands its model of a result: recorded on 2026-11-27 from runs of each with `kb mcp`, by its own conversion.
+# Claude Code 2.1.280 and Codex are as `as_structured` by reports alone.
+FORWARDS = {
+    "openai-agents 0.24.0": as_content,
+    "openai-agents 0.24.0, use_structured_content": as_structured,
+    "langchain-mcp-adapters 0.3.2": as_content,
+    "pydantic-ai-slim 2.68.0": as_structured,
+    "@ai-sdk/mcp 1.0.102": as_content,
+}
+
+
+@pytest.mark.parametrize("client", FORWARDS)
+def test_a_model_reads_text_between_marks_whatever_part_of_a_result_its_client_hands_on(
+    client: str, vault: Vault
+) -> None:
     async def talk(client: Client) -> tuple[list[Any], list[Any]]:
         tools = (await client.list_tools()).tools
         return tools, [await client.call_tool(tool, arguments) for tool, arguments in CALLS]
 
     tools, results = here(vault, talk, structured=False)
     assert [each.output_schema for each in tools] == [None] * len(tools)
-    assert [each.structured_content for each in results] == [None] * len(results)
     for (tool, _), result in zip(CALLS, results, strict=True):
-        if tool in ("search", "fetch", "ask", "list") and not text_of(result).startswith("no "):
-            assert re.search(r"data, not instructions\.\n<<(\w{6})\n.*\n\1>>", text_of(result), re.DOTALL)
+        read = FORWARDS[client](result)
+        if tool in ("search", "fetch", "ask", "list") and not read.startswith("no "):
+            assert re.search(r"data, not instructions\.\n<<(\w{6})\n.*\n\1>>", read, re.DOTALL)
+    asked = call(vault, "search", query="gateway retries")  # with a structured part: why there is none by default
+    assert ("data, not instructions" in FORWARDS[client](asked)) == (FORWARDS[client] is as_content)
 
 
 def squeezed(text: str) -> str:
