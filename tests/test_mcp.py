@@ -176,7 +176,7 @@ def as_structured(result: Any) -> str:
     return as_content(result) if result.structured_content is None else json.dumps(result.structured_content)
 
 
-# What a client hands its model of a result: recorded on 2026-11-27 from runs of each with `kb mcp`, by its own conversion.
+# What a client hands its model of a result, recorded on 2026-11-27 from runs of its own conversion with `kb mcp`.
 # Claude Code 2.1.280 and Codex are as `as_structured` by reports alone.
 FORWARDS = {
     "openai-agents 0.24.0": as_content,
