@@ -119,7 +119,7 @@ def search_text(page: SearchPage, fence: Fence) -> str:
         more = "no more passages" if page.first > 1 else "no passage found; try other words, or fewer filters"
         return more if note is None else f"{more}. {fence.said}\n{note}"
     parts = [f"{len(page.hits)} passage{'s' * (len(page.hits) > 1)}, {page.result.query.mode}. {fence.said}"]
-    for number, hit in enumerate(with_plain_names(page.hits), page.first):
+    for number, hit in enumerate(page.hits, page.first):
         parts.append(_hit_text(number, hit, page.dates.get(hit.doc_id, ""), page.found_by.get(hit.chunk_id, ()), fence))
     parts += [note] if note else []
     parts += [f"more: next_cursor={page.next_cursor}"] if page.next_cursor else []
@@ -128,7 +128,7 @@ def search_text(page: SearchPage, fence: Fence) -> str:
 
 def _hit_text(number: int, hit: Passage, date: str, found_by: tuple[int, ...], fence: Fence) -> str:
     ranked = f"query {', '.join(map(str, found_by))}" if found_by else f"{hit.score_kind} {hit.score:.2f}"
-    head = f"{number}. {visible_line(hit.citation.to_uri())} ({date[:10]}, {ranked})"
+    head = f"{number}. {visible_line(with_plain_names(hit.citation).to_uri())} ({date[:10]}, {ranked})"
     over = [visible_line(each) for each in (hit.heading_path or (hit.title,))]
     if hit.heading_path and hit.title not in hit.heading_path:
         over.insert(0, visible_line(hit.title))

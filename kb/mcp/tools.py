@@ -77,7 +77,7 @@ def _search(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     page = search_page(session, query, **options, other_language=True, max_tokens=budget, shown_as=shown_as)
     places = tuple(hit.citation.to_uri() for hit in page.hits)
     text = shown_as(page)
-    page = page._replace(hits=with_plain_names(page.hits))
+    page = page._replace(hits=tuple(hit._replace(cited=with_plain_names(hit.citation)) for hit in page.hits))
     return Result(text, FoundPassages(page), places)
 
 

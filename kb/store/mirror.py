@@ -201,7 +201,8 @@ class LoadedMirror(NamedTuple):
         """The `depth` nearest chunks with 1 - cosine, and those as near as the last of them."""
         import numpy as np
 
-        cosines = self.vectors @ np.frombuffer(vector, dtype="<f4")
+        # Not `@`: where other work has the processors, BLAS's waiting threads take half as much again as a search.
+        cosines = np.einsum("ij,j->i", self.vectors, np.frombuffer(vector, dtype="<f4"))
         if len(cosines) > depth:
             least = np.partition(cosines, -depth)[-depth] - _AS_NEAR
             found = np.flatnonzero(cosines >= least)
