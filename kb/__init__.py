@@ -10,27 +10,49 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kb.api import (
         Answer,
+        AnswerCheck,
+        AnswerCitation,
+        AnswerSummary,
+        BaseStatus,
+        Citation,
         Fetched,
+        FetchedPlace,
         FetchTarget,
         IngestReport,
         KnowledgeBase,
+        Listed,
+        RunHandle,
         SearchFilters,
+        SearchHit,
+        SearchPage,
         SearchResult,
         open_knowledge_base,
+        to_json,
     )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "AnswerCheck",
+    "AnswerCitation",
+    "AnswerSummary",
+    "BaseStatus",
+    "Citation",
     "FetchTarget",
     "Fetched",
+    "FetchedPlace",
     "IngestReport",
     "KnowledgeBase",
+    "Listed",
+    "RunHandle",
     "SearchFilters",
+    "SearchHit",
+    "SearchPage",
     "SearchResult",
     "__version__",
     "open_knowledge_base",
+    "to_json",
 ]
 
 

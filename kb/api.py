@@ -13,66 +13,106 @@ changes as semantic versioning says. All else may change with any version. Error
 
 from __future__ import annotations
 
+import json
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from kb.config import Config, load
-from kb.domain.answers import Answer
-from kb.domain.filters import FILTERS, SearchFilters
-from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
+from kb.domain.answers import Answer, AnswerCitation
+from kb.domain.citations import Citation
+from kb.domain.filters import FILTERS, Filter, SearchFilters
+from kb.domain.results.answers import AnswerCheck, AnswerSummary
+from kb.domain.results.fetched import Fetched, FetchedPlace, FetchRequest, FetchTarget
 from kb.domain.results.ingest import IngestReport
-from kb.domain.results.inspection import Listed, ListedKind
+from kb.domain.results.inspection import BaseStatus, Listed, ListedKind
+from kb.domain.results.searching import SearchPage
 from kb.domain.run_handle import RunHandle
-from kb.domain.search import MODES, SearchMode, SearchQuery, SearchResult, Sort
+from kb.domain.search import MODES, SearchMode, SearchQuery, SearchResponse, SearchResult, Sort
+from kb.domain.search import Passage as SearchHit
 from kb.errors import UsageError
 from kb.operations.opening.base import Base
+from kb.wire.agents import FoundPassages
+from kb.wire.derive import is_record, to_wire
 
 if TYPE_CHECKING:
     from kb.operations.evaluate.runs import RunReport
 
 __all__ = [
     "Answer",
+    "AnswerCheck",
+    "AnswerCitation",
+    "AnswerSummary",
+    "BaseStatus",
+    "Citation",
     "FetchTarget",
     "Fetched",
+    "FetchedPlace",
     "IngestReport",
     "KnowledgeBase",
+    "Listed",
+    "RunHandle",
     "SearchFilters",
+    "SearchHit",
+    "SearchPage",
     "SearchResult",
     "open_knowledge_base",
+    "to_json",
 ]
+
 
 OnEvent: TypeAlias = Callable[[Any], None]
 """Receives the progress events of a long call: objects of `kb.domain.ingest_events` and `kb.domain.answers`."""
 
 _EVERYTHING = SearchFilters()
+_PATH = (str, os.PathLike)
+
+
+def to_json(result: object) -> str:
+    """A result as JSON, as the commands print it with `--json`: the objects of docs/wire-schema.
+
+    Raises: UsageError for what is no result of kb.
+    """
+    if not is_record(type(result)):
+        raise UsageError(f"{result!r} is no result of kb", "what a method of a knowledge base returns")
+    if isinstance(result, SearchResult):
+        result = SearchResponse(result)
+    elif isinstance(result, SearchPage):
+        result = FoundPassages(result)
+    return json.dumps(to_wire(result), ensure_ascii=False)
 
 
 def open_knowledge_base(
-    config: str | os.PathLike[str] | None = None, *, settings: Mapping[str, object] | None = None
+    config: str | os.PathLike[str] | None = None,
+    *,
+    settings: Mapping[str, object] | None = None,
+    audience: Literal["agent"] | None = None,
 ) -> KnowledgeBase:
     """Opens the knowledge base that a configuration file names.
 
     `config` None is the file that `kb` itself would take: `KB_CONFIG`, or that of `kb init`. `settings` go before it,
     by the names of docs/configuration.md: `{"search.default_k": 5}`. Nothing is read before the first call, so there
-    may be no index yet.
+    may be no index yet. With `audience="agent"`, what `exposure.never_to_mcp` hides is not there.
 
     The program keeps its own environment and umask; what kb makes is its user's alone all the same.
     Raises: ConfigNotFound, ConfigError.
     """
+    _require(config=(config, (*_PATH, None)), settings=(settings, (Mapping, None)))
+    if audience not in (None, "agent"):
+        raise UsageError(f"there is no audience {audience!r}", '"agent", or none')
     flags = [f"{name}={_flag(value)}" for name, value in (settings or {}).items()]
-    return KnowledgeBase(load(None if config is None else os.fspath(config), flags))
+    return KnowledgeBase(load(None if config is None else os.fspath(config), flags), audience)
 
 
 class KnowledgeBase:
     """An open knowledge base. Calls see what other processes have ingested; several threads may use it at once."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, audience: Literal["agent"] | None = None) -> None:
         """Use `open_knowledge_base`."""
-        self._base: Base | None = Base(config, many=True)
+        self._base: Base | None = Base(config, many=True, audience=audience)
         self._end = weakref.finalize(self, self._base.close)  # also of one that nobody closes
 
     def __enter__(self) -> KnowledgeBase:
@@ -122,6 +162,32 @@ class KnowledgeBase:
             raise UsageError("no question", 'example: base.search("retry backoff")')
         return search(self._open, query)
 
+    def search_page(
+        self,
+        text: str,
+        *,
+        also: Sequence[str] = (),
+        k: int | None = None,
+        mode: SearchMode | None = None,
+        filters: SearchFilters = _EVERYTHING,
+        max_tokens: int | None = None,
+        cursor: str | None = None,
+    ) -> SearchPage:
+        """A page of `k` hits, as many of them as `max_tokens` holds; `cursor=page.next_cursor` gives the next one.
+
+        `also` are more questions, at most nine: their hits are fused by rank. Raises: as `search`; InvalidCursor,
+        StaleCursor.
+        """
+        from kb.operations.search.pages import search_page
+
+        _require(cursor=(cursor, (str, None)), max_tokens=(max_tokens, (int, None)))
+        if isinstance(also, str) or not all(isinstance(each, str) and each.strip() for each in also) or len(also) > 9:
+            raise UsageError(f"also is {also!r}", "at most nine more questions")
+        query = self._query(text, mode, k, filters)
+        if not text.strip():
+            raise UsageError("no question", 'example: base.search_page("retry backoff")')
+        return search_page(self._open, query, also=tuple(also), cursor=cursor, max_tokens=max_tokens)
+
     def ask(
         self,
         question: str,
@@ -134,6 +200,7 @@ class KnowledgeBase:
         keep: bool = True,
         deep: bool = False,
         on_event: OnEvent | None = None,
+        handle: RunHandle | None = None,
     ) -> Answer:
         """The answer with its citations, or the refusal: `state` is "answered", "unsure" or "refused".
 
@@ -146,11 +213,12 @@ class KnowledgeBase:
         from kb.operations.ask.findings import request_for
 
         base = self._open
+        _require(conversation=(conversation, (str, None)), provider=(provider, (str, None)))
         query = self._query(question, mode, k, filters)
         request = request_for(query)._replace(provider=provider, session_id=conversation, keep=keep)
         if deep:
             request = request._replace(depth=base.config.rag.deep_steps)
-        return ask(base, request, _handle(on_event))
+        return ask(base, request, _handle(on_event, handle))
 
     def fetch(
         self,
@@ -166,6 +234,11 @@ class KnowledgeBase:
         """
         from kb.operations.fetch.fetch import fetch
 
+        _require(
+            context_lines=(context_lines, (int,)), max_tokens=(max_tokens, (int, None)), cursor=(cursor, (str, None))
+        )
+        for each in places:
+            _require(place=(each, (str, FetchTarget)))
         targets = tuple(FetchTarget(each) if isinstance(each, str) else each for each in places)
         return fetch(self._open, FetchRequest(targets, context_lines, max_tokens, cursor))
 
@@ -178,6 +251,7 @@ class KnowledgeBase:
 
         if what not in (kinds := get_args(ListedKind)):
             raise UsageError(f"there is no list of {what!r}", f"one of {', '.join(kinds)}")
+        _require(glob=(glob, (str, None)))
         cursor = None
         while True:
             page = list_things(self._open, what, glob=glob, limit=MOST_LISTED, cursor=cursor)
@@ -193,6 +267,7 @@ class KnowledgeBase:
         embed: bool = True,
         dry_run: bool = False,
         on_event: OnEvent | None = None,
+        handle: RunHandle | None = None,
     ) -> IngestReport:
         """Updates the index from the files, or from those at `path`; `dry_run` only reports what it would do.
 
@@ -203,9 +278,10 @@ class KnowledgeBase:
         from kb.operations.ingest.requests import ingest_request
 
         config = self._open.config
+        _require(path=(path, (*_PATH, None)))
         below = None if path is None else os.fspath(path)
         request = ingest_request(config, below, dry_run=dry_run, allow_empty=False, embed=embed)
-        return ingest(request, _handle(on_event))
+        return ingest(request, _handle(on_event, handle))
 
     def evaluate(
         self,
@@ -216,6 +292,7 @@ class KnowledgeBase:
         with_answers: bool = False,
         name: str | None = None,
         on_event: OnEvent | None = None,
+        handle: RunHandle | None = None,
     ) -> RunReport:
         """Asks every question of a golden file, `eval.suite` without one, and keeps the run: `groups` has the metrics.
 
@@ -225,10 +302,41 @@ class KnowledgeBase:
         from kb.operations.evaluate.runs import RunRequest, run_suite
 
         base = self._open
+        _require(suite=(suite, (*_PATH, None)), name=(name, (str, None)))
         file = suite_file(base.config, None if suite is None else os.fspath(suite))
         asked = self._query("", mode, k)
         request = RunRequest(file, asked.mode, asked.k, name, with_answers)
-        return run_suite(base, request, _handle(on_event))
+        return run_suite(base, request, _handle(on_event, handle))
+
+    def status(self) -> BaseStatus:
+        """The counts of the index, its last update, what is missing. Raises: NotIndexed before the first ingest."""
+        from kb.operations.inspect.listing import base_status
+
+        return base_status(self._open)
+
+    def answers(self, limit: int | None = None) -> Sequence[AnswerSummary]:
+        """The stored answers, the newest first."""
+        from kb.operations.answers.records import list_answers
+
+        _require(limit=(limit, (int, None)))
+        return list_answers(self._open, limit)
+
+    def answer(self, answer_id: str | None = None) -> Answer:
+        """A stored answer, by its id or the start of it; the last one without. Raises: NotFound, InvalidId."""
+        from kb.operations.answers.records import find_answer
+
+        _require(answer_id=(answer_id, (str, None)))
+        return find_answer(self._open, answer_id)
+
+    def verify(self, answer_id: str | None = None, *, every: bool = False) -> Sequence[AnswerCheck]:
+        """Whether the quotations of a stored answer, or of `every` one, are still in the files.
+
+        Raises: NotFound, InvalidId.
+        """
+        from kb.operations.answers.verify import verify
+
+        _require(answer_id=(answer_id, (str, None)))
+        return verify(self._open, answer_id, every=every)
 
     def _query(
         self, text: str, mode: SearchMode | None, k: int | None, filters: SearchFilters = _EVERYTHING
@@ -236,12 +344,11 @@ class KnowledgeBase:
         """The question. Raises: UsageError for values that only a program without type checks gives."""
         if not isinstance(text, str):
             raise UsageError(f"a question is text, not {text!r}")
-        if k is not None and not (isinstance(k, int) and 1 <= k <= 1000):
+        if k is not None and not (type(k) is int and 1 <= k <= 1000):
             raise UsageError(f"k is {k!r}", "a whole number between 1 and 1000")
-        if mode is not None and mode not in MODES:
+        if mode is not None and not (isinstance(mode, str) and mode in MODES):
             raise UsageError(f"there is no mode {mode!r}", f"one of {', '.join(MODES)}")
-        many = [each.field for each in FILTERS if each.many]
-        if not isinstance(filters, SearchFilters) or any(isinstance(getattr(filters, name), str) for name in many):
+        if not isinstance(filters, SearchFilters) or not all(map(_is_given, FILTERS, [filters] * len(FILTERS))):
             raise UsageError(f"filters are {filters!r}", 'for example SearchFilters(tags_any=("infra",), lang="en")')
         return self._open.defaults.query(text, mode, k, filters)
 
@@ -252,8 +359,30 @@ class KnowledgeBase:
         return self._base
 
 
-def _handle(on_event: OnEvent | None) -> RunHandle:
-    return RunHandle() if on_event is None else RunHandle(on_event)
+def _is_given(taken: Filter, filters: SearchFilters) -> bool:
+    """Whether the value of a filter has its type: texts, or a text or None."""
+    value = getattr(filters, taken.field)
+    if not taken.many:
+        return value is None or isinstance(value, str)
+    return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+
+
+def _handle(on_event: OnEvent | None, handle: RunHandle | None) -> RunHandle:
+    """The handle of a long call. Raises: UsageError for both, or what is neither."""
+    if handle is not None and (on_event is not None or not isinstance(handle, RunHandle)):
+        raise UsageError(f"handle is {handle!r}", "RunHandle(on_event), without on_event=")
+    if on_event is not None and not callable(on_event):
+        raise UsageError(f"on_event is {on_event!r}", "a function that takes an event")
+    return handle or (RunHandle() if on_event is None else RunHandle(on_event))
+
+
+def _require(**given: tuple[object, tuple[type | None, ...]]) -> None:
+    """Raises UsageError for a value that has none of its types; True and False are no numbers."""
+    for name, (value, kinds) in given.items():
+        types = tuple(kind for kind in kinds if kind is not None)
+        if (value is None and None in kinds) or (isinstance(value, types) and not isinstance(value, bool)):
+            continue
+        raise UsageError(f"{name} is {value!r}", " or ".join(kind.__name__ if kind else "None" for kind in kinds))
 
 
 def _flag(value: object) -> str:

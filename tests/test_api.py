@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import re
 import subprocess
@@ -11,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Vault, cpu_limited, kb_in, make_vault
+from conftest import Vault, cpu_limited, indexed_vault, kb_in, make_vault
 from plugin_fixtures import CUES
 
-from kb import FetchTarget, KnowledgeBase, SearchFilters, open_knowledge_base
+import kb
+from kb import FetchTarget, KnowledgeBase, RunHandle, SearchFilters, open_knowledge_base, to_json
 from kb.errors import ConfigError, ConfigNotFound, NotIndexed, QuerySyntaxError, UsageError
 
 PAGE = Path(__file__).parents[1] / "docs" / "python.md"
@@ -111,6 +114,70 @@ def test_a_golden_file_is_measured(fresh_vault: Vault, tmp_path: Path) -> None:
     assert [group.hit_at_1 for group in report.groups if group.grouping == "all"] == [1.0]
 
 
+def test_every_public_name_is_there_and_a_type_to_annotate_with() -> None:
+    assert [name for name in kb.__all__ if not hasattr(kb, name)] == []
+    with pytest.raises(AttributeError, match="Nonsense"):
+        _ = kb.Nonsense
+
+
+def test_pages_of_several_questions_hold_each_hit_once(vault: Vault) -> None:
+    with opened(vault) as base:
+        page = base.search_page("gateway retries", also=["청킹 규칙"], k=2)
+        found = [hit.chunk_id for hit in page.hits]
+        assert [page.found_by[chunk] for chunk in found] == [(1,), (2,)]
+        while page.next_cursor:
+            page = base.search_page("gateway retries", also=["청킹 규칙"], k=2, cursor=page.next_cursor)
+            found += [hit.chunk_id for hit in page.hits]
+    assert len(found) == len(set(found)) > 2
+
+
+def test_results_are_the_objects_that_the_commands_print(vault: Vault) -> None:
+    printed = kb_in(vault)("search", "gateway retries", "--json", "--k", "3").json
+    with opened(vault) as base:
+        made = json.loads(to_json(base.search("gateway retries", k=3)))
+    assert [hit["citation"] for hit in made["hits"]] == [hit["citation"] for hit in printed["hits"]]
+    assert made["schema_version"] == printed["schema_version"] == "search_response.v1"
+
+
+def test_answers_are_kept_listed_and_checked(fresh_vault: Vault) -> None:
+    with opened(fresh_vault) as base:
+        base.ingest(embed=False)
+        assert base.status().documents > 3
+        asked = base.ask("What restarts the gateway?", provider="extractive")
+        [summary] = base.answers()
+        assert base.answer().text == base.answer(summary.trace_id[:8]).text == asked.text
+        [check] = base.verify()
+        assert {quote.standing for quote in check.quotes} == {"stands"}
+
+
+def test_a_program_may_read_what_agents_may_read(tmp_path: Path) -> None:
+    notes = {"open.md": "# Open\n\nThe heron nests.\n", "kept.md": "---\ntags: [never-to-mcp]\n---\n# A heron\n"}
+    made = indexed_vault(tmp_path, notes)
+    with open_knowledge_base(made.config, audience="agent") as base:
+        assert [each.name for each in base.list()] == ["open.md"]
+        assert {hit.doc_path for hit in base.search("heron").hits} == {"open.md"}
+        assert base.fetch("kept.md").places == ()
+    with open_knowledge_base(made.config) as base:
+        assert len(list(base.list())) == 2
+
+
+def test_a_long_call_stops_where_its_handle_is_canceled(fresh_vault: Vault) -> None:
+    handle = RunHandle()
+    handle.cancel()
+    with opened(fresh_vault) as base:
+        report = base.ingest(embed=False, handle=handle)
+        assert report.counts.new == 0
+
+
+def test_calls_are_awaited_on_other_threads(vault: Vault) -> None:
+    async def both(base: KnowledgeBase) -> list[int]:
+        searches = [asyncio.to_thread(base.search, text, k=1) for text in ("gateway", "청킹")]
+        return [len(result.hits) for result in await asyncio.gather(*searches)]
+
+    with opened(vault) as base:
+        assert asyncio.run(both(base)) == [1, 1]
+
+
 def test_several_threads_ask_one_base(vault: Vault) -> None:
     with opened(vault) as base:
         alone = [hit.citation.to_uri() for hit in base.search("gateway").hits]
@@ -140,6 +207,25 @@ def test_several_threads_ask_one_base(vault: Vault) -> None:
         (lambda base: next(base.list("foo")), UsageError, "no list of 'foo'"),
         (lambda base: base.search("'retry AND'"), QuerySyntaxError, "FTS5"),
         (lambda base: base.ask(""), UsageError, "no question"),
+        (lambda base: base.search("gateway", k=True), UsageError, "k is True"),
+        (lambda base: base.search("gateway", mode=["lexical"]), UsageError, "no mode ['lexical']"),
+        (lambda base: base.search("gateway", filters=SearchFilters(lang=5)), UsageError, "lang=5"),
+        (lambda base: base.search("gateway", filters=SearchFilters(tags_any=(5,))), UsageError, "tags_any=(5,)"),
+        (lambda base: base.search_page("gateway", also="retries"), UsageError, "also is 'retries'"),
+        (lambda base: base.search_page("gateway", cursor=5), UsageError, "cursor is 5"),
+        (lambda base: base.ask("gateway?", conversation=5), UsageError, "conversation is 5"),
+        (lambda base: base.ask("gateway?", on_event=5), UsageError, "on_event is 5"),
+        (lambda base: base.ask("gateway?", handle=5), UsageError, "handle is 5"),
+        (lambda base: base.fetch(5), UsageError, "place is 5"),
+        (lambda base: base.fetch("a.md", context_lines="2"), UsageError, "context_lines is '2'"),
+        (lambda base: list(base.list(glob=3)), UsageError, "glob is 3"),
+        (lambda base: base.ingest(5), UsageError, "path is 5"),
+        (lambda base: base.evaluate(5), UsageError, "suite is 5"),
+        (lambda base: base.answer(5), UsageError, "answer_id is 5"),
+        (lambda base: to_json("text"), UsageError, "no result of kb"),
+        (lambda base: open_knowledge_base(5), UsageError, "config is 5"),
+        (lambda base: open_knowledge_base(settings=5), UsageError, "settings is 5"),
+        (lambda base: open_knowledge_base(audience="page"), UsageError, "no audience 'page'"),
         (lambda base: base.fetch(), UsageError, "no place"),
         (lambda base: base.ingest("/etc"), UsageError, "/etc"),
     ],
