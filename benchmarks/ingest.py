@@ -52,7 +52,7 @@ def measure(data: Path | None) -> Measurement:
     rows.append(_row("generated (English)", first))
     targets += [
         Target("nothing changed, files/s", unchanged_per_s, "≥", LEAST_UNCHANGED_FILES_PER_S),
-        Target("nothing changed, tables changed but ingest_runs", len(changed_tables), "≤", 0),
+        Target("nothing changed, tables changed but the record of the run", len(changed_tables), "≤", 0),
     ]
     figures |= {"generated": _figures(first), "unchanged_files_per_s": unchanged_per_s}
     columns = ("notes", "files", "s", "files/s", *(f"{stage} ms" for stage in STAGES))
@@ -122,7 +122,9 @@ def _second_ingest() -> tuple[int, list[str], IngestReport]:
             if report.counts.unchanged != UNCHANGED_FILES:
                 raise RuntimeError(f"only {report.counts.unchanged} files were taken for unchanged")
         after = _digests(base)
-    changed = [table for table in before if before[table] != after[table] and table != "ingest_runs"]
+    changed = [
+        table for table in before if before[table] != after[table] and table not in ("ingest_runs", "job_records")
+    ]
     return round(UNCHANGED_FILES / statistics.median(seconds)), changed, first
 
 

@@ -62,7 +62,7 @@ CHANGES = {
 # What two runs over the same files may write differently: times, and what counts them or the order of arrival.
 _INCIDENTAL = {"created_at", "updated_at", "discovered_at", "provenance_json", "applied_at", "origin", "run_id"}
 _COUNTERS = ("corpus_revision", "collected_revision", "background_state", "common_terms_chunks", "forgetting")
-_OF_RUNS = {"ingest_runs", "migrations", "answers", "chat_sessions", "chat_turns"}
+_OF_RUNS = {"ingest_runs", "job_records", "migrations", "answers", "chat_sessions", "chat_turns"}
 
 
 class Scenario(NamedTuple):

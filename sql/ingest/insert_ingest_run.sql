@@ -1,4 +1,4 @@
--- Record a finished or aborted ingest.
+-- Record a finished or aborted ingest; again where it has embedded after all text was stored.
 -- param run_id TEXT  the run
 -- param scope_json TEXT  JSON root, include, exclude
 -- param scanned INTEGER  files of a supported kind
@@ -20,4 +20,8 @@ INSERT INTO ingest_runs (
 ) VALUES (
   :run_id, :scope_json, :scanned, :new_count, :updated_count, :skipped_count, :error_count, :duration_ms,
   :started_at, :finished_at, :items_json, :unchanged_count, :moved_count, :removed_count, :aborted
-);
+)
+ON CONFLICT (run_id) DO UPDATE SET
+  duration_ms = excluded.duration_ms,
+  finished_at = excluded.finished_at,
+  aborted = excluded.aborted;

@@ -48,6 +48,7 @@ Examples:
 @click.option("--moved", is_flag=True, help="Continue after the workspace folder was moved or renamed.")
 @click.option("--no-embed", is_flag=True, help="Do not compute vectors now; kb index --embeddings does it later.")
 @click.option("--retry", is_flag=True, help="Read again what could not be read before and has not changed.")
+@click.option("--for-watch", is_flag=True, hidden=True)
 @click.option(
     "--media", metavar="KIND,…", help=f"Only these kinds of files: {', '.join(KINDS.families)} [default: all]."
 )
@@ -62,6 +63,7 @@ def ingest_command(
     moved: bool,
     no_embed: bool,
     retry: bool,
+    for_watch: bool,
     media: str | None,
     summary_only: bool,
     as_json: bool,
@@ -72,8 +74,17 @@ def ingest_command(
     from there. Searching works meanwhile.
     """
     families = None if media is None else media_families(media, call.config)
-    options = {"dry_run": dry_run, "allow_empty": allow_empty, "moved": moved, "embed": not no_embed, "retry": retry}
-    request = ingest_request(call.config, path, **options, families=families)
+    request = ingest_request(
+        call.config,
+        path,
+        dry_run=dry_run,
+        allow_empty=allow_empty,
+        embed=not no_embed,
+        families=families,
+        moved=moved,
+        retry=retry,
+        for_watch=for_watch,
+    )
     with interruptible(ingest_progress(as_json=as_json)) as handle:
         report = ingest(request, handle)
     if not as_json:

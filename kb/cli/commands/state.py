@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 import click
 
@@ -25,12 +26,12 @@ from kb.cli.output.printing import (
     print_json,
     styled,
 )
-from kb.cli.output.progress import interruptible, show_stage
+from kb.cli.output.progress import duration, interruptible, show_stage
 from kb.cli.output.terminal import as_utf8
 from kb.config import Config
 from kb.domain.checks import Diagnosis, State
 from kb.domain.embeddings import VectorAddress
-from kb.domain.results.inspection import BaseStatus, UnreadGroup
+from kb.domain.results.inspection import BaseStatus, Job, UnreadGroup
 from kb.domain.results.viewing import BrokenLinks
 from kb.domain.text import counted, plain_line
 from kb.errors import UsageError
@@ -76,6 +77,7 @@ def status_command(call: Call, as_json: bool) -> None:
         ("indexed", held + f" ({kinds})" * bool(kinds)),
         *_unread_rows(status.unread),
         ("last ingest", last),
+        *filter(None, map(_job_row, status.jobs)),
         ("searched by", "words and meaning" if status.by_meaning else "words"),
         *([("watched by", f"kb watch, process {watcher}")] if watcher else []),
         ("pending", "; ".join(status.missing) or "nothing; kb ingest looks for what changed on the disk"),
@@ -83,6 +85,23 @@ def status_command(call: Call, as_json: bool) -> None:
     if isinstance(address := call.config.vector_dir, VectorAddress):
         rows.append(("vectors", f"leave this machine: {address}"))
     echo_fields((name, plain_line(value)) for name, value in rows)
+
+
+def _job_row(job: Job) -> tuple[str, str] | None:
+    """A row for long work that runs, or that failed; None for other."""
+    progress = job.progress
+    how_far = f"{job.kind} since {local_time(job.created_at)}"
+    if progress is not None and progress.total:
+        how_far += f": {progress.done:,} of {progress.total:,} {progress.unit}"
+    if job.status == "failed":
+        error = job.error
+        return "failed", how_far + (f"; {error.message}" + f" ({error.hint})" * bool(error.hint) if error else "")
+    if job.status != "running":
+        return None
+    if progress is not None and progress.done:
+        taken_s = (datetime.fromisoformat(job.updated_at) - datetime.fromisoformat(job.created_at)).total_seconds()
+        how_far += f", some {duration(taken_s / progress.done * (progress.total - progress.done))} left"
+    return "running", how_far
 
 
 def _unread_rows(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:

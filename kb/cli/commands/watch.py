@@ -169,7 +169,7 @@ class _Keeper:
     def _start(self) -> None:
         self._is_embedding = False
         self._running = subprocess.Popen(
-            [sys.executable, "-P", "-m", "kb", *_global_options(self._call), "ingest", "--json"],
+            [sys.executable, "-P", "-m", "kb", *_global_options(self._call), "ingest", "--json", "--for-watch"],
             env=users_surroundings().environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from kb.domain.documents import BlockKind, LinkKind, TrustLevel
 from kb.domain.on_wire import Wire, on_wire
-from kb.domain.results.ingest import Unread
+from kb.domain.results.ingest import IngestItemError, Unread
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Symbol, SymbolUse
 from kb.records import NamedTuple
@@ -328,6 +328,18 @@ class Listing(NamedTuple):
     next_cursor: str | None
 
 
+class JobProgress(NamedTuple):
+    """How far long work is."""
+
+    done: int
+    total: int
+    unit: str
+
+
+def _parsed(written: str | None) -> Any:
+    return None if written is None else json.loads(written)
+
+
 @on_wire(fields="family outcome code files message hint since paths_json")
 class UnreadGroup(NamedTuple):
     """Files of one kind that are not read for one reason, since the first was not; `family` null: not looked at.
@@ -380,16 +392,48 @@ class SourceList(NamedTuple):
     sources: tuple[SourceState, ...]
 
 
+JobStatus = Literal["pending", "running", "succeeded", "failed", "canceled"]
+
+
+@on_wire(fields="job_id kind status payload_json progress_json error_json created_at updated_at finished_at")
+class Job(NamedTuple):
+    """A run of long work. `updated_at` is its last sign of life; `error` is there where it failed."""
+
+    job_id: str
+    kind: Annotated[str, Wire(type=Literal["ingest", "watch", "embedding", "evaluation"])]
+    status: Annotated[str, Wire(type=JobStatus)]
+    payload_json: Annotated[str, Wire("payload", dict[str, Any], json.loads)]
+    progress_json: Annotated[str | None, Wire("progress", JobProgress | None, _parsed)]
+    error_json: Annotated[str | None, Wire("error", IngestItemError | None, _parsed)]
+    created_at: str
+    updated_at: str
+    finished_at: str | None
+    process_id: int | None = None
+
+    @property
+    def progress(self) -> JobProgress | None:
+        """How far it is."""
+        found = _parsed(self.progress_json)
+        return None if found is None else JobProgress(**found)
+
+    @property
+    def error(self) -> IngestItemError | None:
+        """Why it failed."""
+        found = _parsed(self.error_json)
+        return None if found is None else IngestItemError(**found)
+
+
 @on_wire(
     "base_status.v1",
     fields="""kb_version documents passages languages kinds last_ingest_at corpus_revision searched_by missing unread?
-        sources?""",
+        sources? jobs?""",
 )
 class BaseStatus(NamedTuple):
     """What the knowledge base holds now. `searched_by` is what a question is searched by by default.
 
     `missing` says what would make it better, each with what to do. `languages` and `kinds` count documents. `unread`:
-    the files that are not read, which only the owner sees. `sources` is left out where there is only the workspace.
+    the files that are not read; `jobs`: the last run of each kind of long work. Only the owner sees both. `sources` is
+    left out where there is only the workspace.
     """
 
     kb_version: str
@@ -403,6 +447,7 @@ class BaseStatus(NamedTuple):
     missing: tuple[str, ...]
     unread: tuple[UnreadGroup, ...] = ()
     sources: tuple[Listed, ...] = ()
+    jobs: tuple[Job, ...] = ()
 
     def searched_by(self) -> Literal["words and meaning", "words"]:
         """What a question is searched by by default."""

@@ -12,6 +12,7 @@ from kb.errors import UsageError
 from kb.operations.embedding import vector_upkeep
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.base import Base
+from kb.operations.opening.jobs import NewJob, job_id, recorded
 from kb.operations.opening.writing import writing
 from kb.private import require_writable
 from kb.store import queries
@@ -60,12 +61,15 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
         if request.embeddings:
             from kb.operations.embedding.embed import embed_ahead, embed_missing, forget_differing_tokens
 
-            if plan.model is not None and request.model in (None, plan.model):
-                vector_upkeep.forget_differing(db, plan.vector_dir)
-                forget_differing_tokens(db, plan, plan.model)
-                done = embed_missing(db, plan, handle)
-            elif request.model is not None:
-                done = embed_ahead(db, plan, request.model, handle)
+            model = request.model or plan.model
+            job = NewJob(job_id("embedding"), "embedding", {"model": model}, is_sure=False)
+            with recorded(job, handle, db, sqlite) as told:
+                if plan.model is not None and model == plan.model:
+                    vector_upkeep.forget_differing(db, plan.vector_dir)
+                    forget_differing_tokens(db, plan, plan.model)
+                    done = embed_missing(db, plan, told)
+                elif request.model is not None:
+                    done = embed_ahead(db, plan, request.model, told)
             report.embedded, report.from_cache, report.aborted = done.embedded, done.from_cache, done.aborted
             report.mirror_rows += done.restored
         if request.ann and not report.aborted:

@@ -29,6 +29,7 @@ from kb.operations.answers.verify import look_up, verify
 from kb.operations.evaluate.question import CitedFiles, GoldenAsker, expected_passages, file_hash
 from kb.operations.opening.base import Base
 from kb.operations.opening.clock import now_utc
+from kb.operations.opening.jobs import NewJob, recorded
 from kb.operations.opening.paging import corpus_revision
 from kb.operations.opening.writing import writing
 from kb.private import open_for_user
@@ -241,7 +242,9 @@ def run_suite(base: Base, request: RunRequest, handle: RunHandle) -> RunReport:
             run = begin_run(base, db, golden, request, asker.ranking_version())
             answered = {row.query_id for row in queries.select_answered(db, run_id=run.run_id)}
             left = [(no, question) for no, question in enumerate(golden.questions, 1) if question.id not in answered]
-            _ask_all(db, run, left, expected, asker, handle)
+            payload = {"suite": run.suite, "name": run.name, "mode": run.mode, "k": run.k}
+            with recorded(NewJob(run.run_id, "evaluation", payload), handle, db, base.config.sqlite) as told:
+                _ask_all(db, run, left, expected, asker, told)
         return _finished(db, base.config, run, resumed=len(answered))
 
 

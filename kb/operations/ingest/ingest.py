@@ -10,7 +10,8 @@ import ctypes
 import json
 import os
 from collections import Counter, deque
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from sys import intern
 from time import perf_counter_ns, time_ns
@@ -41,6 +42,7 @@ from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.requests import IngestRequest, IngestRun
 from kb.operations.ingest.unread import UnreadFiles
 from kb.operations.opening.clock import now_utc
+from kb.operations.opening.jobs import NewJob, job_id, recorded
 from kb.operations.opening.own_files import close_to_others
 from kb.operations.opening.writing import in_memory, writing
 from kb.scan.git import read_repository, top_of
@@ -107,6 +109,16 @@ def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
 
 
 def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
+    with _recorded_text(run):
+        _store_changes(run, noted_root)
+    if not run.request.dry_run and not run.report.aborted:
+        if len(run.report.items):  # embedding may take long, and be killed
+            run.report.finished_at = now_utc()
+            _record_run(run.db, run.report)
+        _embed(run)
+
+
+def _store_changes(run: IngestRun, noted_root: str | None) -> None:
     changed = _scan(run)
     root = str(run.request.sources.first.root)
     if not run.request.dry_run and noted_root != root:  # before the first document is stored
@@ -119,8 +131,20 @@ def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
     if not run.request.dry_run:
         _note_repositories(run)
         refresh_common_terms(run.db)
-        if not run.report.aborted:
-            _embed(run)
+
+
+@contextmanager
+def _recorded_text(run: IngestRun) -> Iterator[None]:
+    """Records the work inside as a job, but for a dry run."""
+    request, report = run.request, run.report
+    if request.dry_run:
+        yield
+        return
+    job = NewJob(_run_id(report), "watch" if request.for_watch else "ingest", report.scope._asdict())
+    given = run.handle
+    with recorded(job, given, run.db, request.sqlite) as run.handle:
+        yield
+    run.handle = given
 
 
 def _embed(run: IngestRun) -> None:
@@ -134,7 +158,9 @@ def _embed(run: IngestRun) -> None:
     return_freed_memory()
     with report.stages.measure("embed"):
         try:
-            done = embed_missing(run.db, plan, run.handle)
+            job = NewJob(job_id("embedding"), "embedding", {"model": plan.model}, is_sure=False)
+            with recorded(job, run.handle, run.db, run.request.sqlite) as handle:
+                done = embed_missing(run.db, plan, handle)
         except (ModelMissing, ModelUnreachable, ModelNotPulled, PluginFailed) as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
             return
@@ -347,6 +373,10 @@ def refresh_common_terms(db: Connection) -> bool:
     return True
 
 
+def _run_id(report: IngestReport) -> str:
+    return id_from({"kind": "ingest_run", "root": report.root, "started_at": report.started_at})
+
+
 def _record_run(db: Connection, report: IngestReport) -> None:
     """Writes one row of `ingest_runs`; its items are the files that changed or failed."""
     counts, keeps_all = report.counts, len(report.items) <= ITEMS_KEPT
@@ -354,7 +384,7 @@ def _record_run(db: Connection, report: IngestReport) -> None:
     scope = {"root": report.root, "include": report.include, "exclude": report.exclude}
     queries.insert_ingest_run(
         db,
-        run_id=id_from({"kind": "ingest_run", "root": report.root, "started_at": report.started_at}),
+        run_id=_run_id(report),
         scope_json=json.dumps(scope, ensure_ascii=False),
         scanned=counts.scanned,
         new_count=counts.new,

@@ -64,6 +64,7 @@ class IngestRequest:
     allow_empty: bool = False
     moved: bool = False
     retry: bool = False
+    for_watch: bool = False
 
     def tries_again(self, path: str) -> bool:
         """Whether a file is read that could not be read before: with `retry`, or named by itself."""
@@ -85,6 +86,7 @@ def ingest_request(
     families: Sequence[MediaFamily] | None = None,
     moved: bool = False,
     retry: bool = False,
+    for_watch: bool = False,
 ) -> IngestRequest:
     """The ingest of all sources, or of `path` (relative to the working directory or to the root of the workspace).
 
@@ -126,6 +128,7 @@ def ingest_request(
         allow_empty=allow_empty,
         moved=moved,
         retry=retry,
+        for_watch=for_watch,
     )
 
 

@@ -28,6 +28,7 @@ from kb.errors import InvalidCursor, ModelError, NotIndexed, UsageError
 from kb.operations.fetch.places import definitions
 from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.opening.base import Base
+from kb.operations.opening.jobs import last_jobs
 from kb.operations.opening.paging import corpus_revision, read_cursor, write_cursor
 from kb.operations.search.search import read_question, resolved
 from kb.retrieve.filters import eligible_documents, passing, stored_values
@@ -206,6 +207,7 @@ def base_status(session: Base) -> BaseStatus:
             tuple(missing),
             tuple(queries.count_unread(base.db, most_paths=_EXAMPLES)) if base.sees_all else (),
             tuple(_sources(base, None)),
+            last_jobs(base.db) if base.sees_all else (),
         )
 
 
