@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 import zipfile
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -216,6 +217,24 @@ def test_mails_attached_to_mails_without_end_are_read_some_levels_deep() -> None
     mail = head + b"Content-Disposition: attachment; filename=a.eml\n\n"
     found = parts_of("a.eml", b"".join(mail % (at, at, at) for at in range(200)))
     assert any(block.text == "2" for part in found.parts for block in part.blocks)
+
+
+def test_a_mail_with_attachments_that_expand_without_end_keeps_its_text() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("word/document.xml", f"<document><body><p><t>{'a ' * 5_000_000}</t></p></body></document>")
+    mail = EmailMessage()
+    mail["Subject"] = "Bombs"
+    mail.set_content("The text of the mail.")
+    for at in range(30):
+        mail.add_attachment(packed.getvalue(), maintype="application", subtype="zip", filename=f"{at}.docx")
+    found = parts_of("a.eml", mail.as_bytes())
+    assert "The text of the mail." in found.laid_out[0]
+    read = {part.name.partition("&")[0] for part in found.parts if part.name.startswith("part=")}
+    assert len(read) == 9
+    (note,) = found.notes
+    assert note.startswith("21 attachments are listed by their names alone: 9.docx")
+    assert "expands to too much" in note
 
 
 def test_parts_of_a_mail_that_are_not_read_are_told() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from kb.extract.parts import kb_engine
 from kb.operations.admin.removal import Named, forget
 from kb.operations.inspect.listing import base_status
 from kb.operations.opening.base import Base, open_base
+
+MIXED = Path(__file__).resolve().parents[1] / "fixtures"
 
 NO_MAIL = b"hello there, this is no mail.\n"
 A_MAIL = b"Subject: a hexagon of paper\n\n\n"
@@ -57,6 +61,29 @@ def test_a_file_that_was_not_read_is_not_read_again_and_nothing_is_written(works
     after = workspace.digests()
     assert all(before.pop(table) != after.pop(table) for table in ("ingest_runs", "job_records"))
     assert before == after
+
+
+def test_a_second_ingest_opens_no_file_and_starts_no_worker(workspace: Workspace) -> None:
+    for file in sorted(path for path in MIXED.rglob("*") if path.is_file() and path.stat().st_size < 100_000)[:120]:
+        workspace.write(f"{file.parent.name}/{file.name}", file.read_bytes())
+    workspace.ingest()
+    program = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from ingest_fixtures import Workspace
+from kb.config import load
+w = Workspace.__new__(Workspace)
+w.config = load({str(workspace.config_path)!r}, ())
+def tell(event, arguments):
+    read = event == "open" and str(arguments[0]).startswith({str(workspace.root)!r})
+    if read or (event == "subprocess.Popen" and arguments[0] == sys.executable):
+        print(event, arguments[0])
+sys.addaudithook(tell)
+report = w.ingest()
+assert not report.counts.new and not report.counts.errors and report.counts.scanned > 50, report.counts
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == ""
 
 
 def test_with_retry_it_is_read_and_no_longer_noted(workspace: Workspace) -> None:

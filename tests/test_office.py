@@ -221,6 +221,20 @@ def test_a_row_is_read_with_the_header_of_its_table(rows: list[list[str]], said:
     assert [part.blocks[0].text for part in sheet_parts(rows)] == said
 
 
+def test_a_sheet_with_a_cell_far_away_is_read_by_its_first_columns() -> None:
+    whole, packed = zipfile.ZipFile(FIXTURES / "stock-en.xlsx"), io.BytesIO()
+    far = b'<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>far</t></is></c></row></sheetData>'
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in whole.namelist():
+            data = whole.read(name)
+            made.writestr(name, data.replace(b"</sheetData>", far) if name.endswith("sheet1.xml") else data)
+    before = read_parts(parts_of("a.xlsx", (FIXTURES / "stock-en.xlsx").read_bytes()))
+    found = read_parts(parts_of("a.xlsx", packed.getvalue()))
+    assert [part.name for part in found.parts] == [part.name for part in before.parts]
+    assert found.parts[0] == before.parts[0]
+    assert found.notes == ("sheet Price list: it has a cell far away; of its columns 256 are read",)
+
+
 @pytest.mark.parametrize(("at", "letters"), [(0, "A"), (25, "Z"), (26, "AA"), (701, "ZZ"), (702, "AAA")])
 def test_columns_have_the_letters_of_spreadsheets(at: int, letters: str) -> None:
     assert column(at) == letters

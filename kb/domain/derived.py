@@ -233,6 +233,18 @@ def keep_nothing(so_far: bytes) -> None:
     """Drops partial results: for a step that cannot be resumed."""
 
 
+@dataclass(slots=True)
+class Inside:
+    """The bytes that the files inside one file may still expand to, those inside these included."""
+
+    left_bytes: int = 100_000_000
+
+    @classmethod
+    def of(cls, data: bytes) -> Inside:
+        """Of a large file, such as a mailbox, more."""
+        return cls(100_000_000 + 8 * len(data))
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One file for one step. `on_progress` must be called every few seconds: a silent worker counts as hung.
@@ -248,6 +260,7 @@ class Job:
     on_progress: OnProgress
     kept: bytes | None = None
     on_kept: OnKept = keep_nothing
+    inside: Inside = field(default_factory=Inside)
 
 
 class StepModule(Protocol):

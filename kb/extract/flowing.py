@@ -15,6 +15,7 @@ from kb.domain.text import WorkspacePath
 from kb.errors import KbError
 from kb.extract.hypertext import Hypertext
 from kb.extract.office.flow import Flow
+from kb.extract.office.package import expanded_bytes
 from kb.extract.parts import Part, PartBlock, PartBlockKind, read_parts
 from kb.extract.registry import extractor_of
 
@@ -96,8 +97,15 @@ def _text_of(document: Document, block: Block, lines: list[str]) -> str:
 
 
 def read_inside(name: str, data: bytes, job: Job) -> tuple[tuple[Part, ...] | None, str]:
-    """The parts of a file inside the job's; None where it is not read there, and why if it is a bad one."""
+    """The parts of a file inside the job's; None where it is not read there, and why if it is a bad one.
+
+    What all files in a file expand to is bounded by what they say of themselves, before one is opened: hundreds of
+    them, each within the limit of one file, would take hours.
+    """
     try:
+        job.inside.left_bytes -= expanded_bytes(data)
+        if job.inside.left_bytes < 0:
+            return None, "what is inside the file expands to too much"
         return file_parts(name, data, job), ""
     except KbError as error:
         return None, error.message

@@ -184,6 +184,7 @@ class _Message:
                     yield PartBlock("quote" if paragraph.startswith(">") else "paragraph", paragraph)
 
     def _attached(self, file: _Body, named: str, over: tuple[str, ...]) -> Iterator[Part]:
+        self._job.on_progress(Progress(0, 1))
         found, why = read_inside(file.name, file.data, self._job)
         if found is None:
             self.unread.append(_Unread(file.name, why))

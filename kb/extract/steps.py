@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kb.domain.derived import DerivedName, ExtractSettings, Job, OnKept, OnProgress, Progress, Results
+from kb.domain.derived import DerivedName, ExtractSettings, Inside, Job, OnKept, OnProgress, Progress, Results
 from kb.domain.kinds import MediaType
 from kb.errors import EngineFailed, KbError, ModelMissing, worded
 from kb.extract.registry import Step
@@ -54,7 +54,8 @@ def derive_steps(tell: Tell, work: Work, data: bytes) -> StepsDone:
             continue
         report = _reporter(step.name, tell)
         kept = work.kept.get(step.name)
-        job = Job(data, work.media_type, earlier, work.settings, report, kept, _keeper(step.name, tell))
+        keep, inside = _keeper(step.name, tell), Inside.of(data)
+        job = Job(data, work.media_type, earlier, work.settings, report, kept, keep, inside)
         report(Progress(0, 0))
         try:
             results[step.name] = module.derive(job)

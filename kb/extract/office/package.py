@@ -76,6 +76,15 @@ class Package:
         )
 
 
+def expanded_bytes(data: bytes) -> int:
+    """What a file expands to, as it says: its own bytes where it is no ZIP. More is never read of a member."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as package:
+            return sum(each.file_size for each in package.infolist())
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        return len(data)
+
+
 def too_large() -> FileTooLarge:
     """The error of a file that expands to more than is read."""
     shown = f"unpacked it has more than {MOST_EXPANDED_BYTES // 1_000_000} MB"

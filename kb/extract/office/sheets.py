@@ -8,17 +8,19 @@ Formulas and macros are never run. Cells of dates are ISO dates; other numbers a
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from importlib.metadata import version
 from itertools import groupby
 from typing import TypeAlias
+from xml.etree.ElementTree import Element
 
 from kb.domain.citations import part_name
 from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, worded
 from kb.extract.office.flow import is_header, table_rows
-from kb.extract.office.package import OLE_START, Package
+from kb.extract.office.package import OLE_START, Package, parse_xml, text_at
 from kb.extract.parts import Part, PartBlock, Parts
 from kb.models.requirements import lacking_packages, require
 
@@ -26,6 +28,14 @@ from kb.models.requirements import lacking_packages, require
 _METHOD_VERSION = "1"
 
 MOST_ROWS = 100_000
+
+# Calamine lays out every cell up to the last one, and ends its process where memory does not hold them. A sheet with
+# more is read cell by cell, and of its columns the first ones.
+MOST_CELLS = 20_000_000
+MOST_COLUMNS = 256
+
+_PLACE = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
+_PLACE_TEXT = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 
 Cell: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
 
@@ -52,8 +62,14 @@ def derive(job: Job) -> bytes:
     notes: list[str] = []
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(job.data)) as workbook:
+            far = {} if package is None else _far_sheets(package)
             for at, name in enumerate(workbook.sheet_names):
                 job.on_progress(Progress(at, len(workbook.sheet_names)))
+                if (tree := far.get(name)) is not None and package is not None:
+                    cells = _sparse_rows(tree, _shared_texts(package), MOST_ROWS - len(parts))
+                    parts += sheet_parts(cells, name)
+                    notes.append(f"sheet {name}: it has a cell far away; of its columns {MOST_COLUMNS} are read")
+                    continue
                 rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
                 texts = [[cell_text(cell) for cell in row] for row in rows[: MOST_ROWS - len(parts)]]
                 parts += sheet_parts(texts, name)
@@ -69,6 +85,58 @@ def derive(job: Job) -> bytes:
         raise ExtractFailed("the spreadsheet is damaged", "open and save it again") from error
     read = Parts(tuple(parts), notes=tuple(notes))
     return (read if package is None else package.said_of(read)).to_json()
+
+
+def _far_sheets(package: Package) -> dict[str, Element]:
+    """The trees of the sheets of which Calamine would lay out too many cells, by name; of the format .xlsx alone."""
+    if "xl/workbook.xml" not in package.names:
+        return {}
+    targets = {
+        each.get("Id"): each.get("Target", "").removeprefix("/xl/")
+        for each in package.tree("xl/_rels/workbook.xml.rels").iter("Relationship")
+    }
+    far: dict[str, Element] = {}
+    for sheet in package.tree("xl/workbook.xml").iter("sheet"):
+        member = f"xl/{targets.get(sheet.get('r:id'), '')}"
+        if member not in package.names:
+            continue
+        data = package.read(member)
+        places = [match.groups() for match in _PLACE.finditer(data)]
+        last_row = max((int(row) for _, row in places), default=0)
+        last_column = max((_number(letters) for letters in {letters for letters, _ in places}), default=0)
+        if last_row * last_column > MOST_CELLS:
+            far[sheet.get("name", "")] = parse_xml(data)
+    return far
+
+
+def _sparse_rows(sheet: Element, shared: Sequence[str], most_rows: int) -> list[list[str]]:
+    """The texts of a sheet by rows, as far as the last one in use of the first columns; numbers as they are stored."""
+    rows: list[list[str]] = []
+    for cell in sheet.iter("c"):
+        place = _PLACE_TEXT.fullmatch(cell.get("r", ""))
+        if place is None or int(place[2]) > most_rows or _number(place[1].encode()) > MOST_COLUMNS:
+            continue
+        value = text_at(cell, "is" if cell.get("t") == "inlineStr" else "v")
+        if cell.get("t") == "s":
+            value = shared[int(value)] if value.isdecimal() and int(value) < len(shared) else ""
+        if value:
+            rows += ([] for _ in range(int(place[2]) - len(rows)))
+            row = rows[int(place[2]) - 1]
+            row += [""] * (_number(place[1].encode()) - len(row))
+            row[_number(place[1].encode()) - 1] = value
+    return rows
+
+
+def _shared_texts(package: Package) -> list[str]:
+    return [" ".join("".join(each.itertext()).split()) for each in package.tree("xl/sharedStrings.xml").iter("si")]
+
+
+def _number(letters: bytes) -> int:
+    """The number of a column, from 1."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
 
 
 def cell_text(cell: Cell) -> str:
