@@ -318,6 +318,23 @@ def test_a_quotation_stands_after_its_source_was_moved(two: Vault) -> None:
     assert '"standing":"stands"' in checked.replace(" ", ""), checked
 
 
+def test_a_changelog_at_the_top_of_a_source_counts_less_as_one_of_the_workspace_does(tmp_path: Path) -> None:
+    change = "# Changes\n\nThe retry of the uploader waits a minute.\n"
+    guide = "# Guide\n\nAbout the retry of the uploader, and how long it waits: a minute, in all of its versions.\n"
+    first = {}
+    for name, root in (("alone", "notes"), ("two", "job")):
+        vault = make_vault(tmp_path / name)
+        add(vault, "work", "job")
+        write_notes(vault.root.parent / root, {"CHANGELOG.md": change, "guide.md": guide})
+        (vault.root.parent / "job").mkdir(exist_ok=True)
+        write_notes(vault.root, {"up.py": "def retry():\n    return 60\n"})
+        kb_in(vault)("ingest", "--no-embed")
+        hits = kb_in(vault)("search", "retry of the uploader waits", "--k", "50", "--json").json["hits"]
+        found = [hit["doc_path"].removeprefix("work:") for hit in hits]
+        first[name] = [each for each in found if each in ("guide.md", "CHANGELOG.md")]
+    assert first["alone"] == first["two"] == ["guide.md", "CHANGELOG.md"]
+
+
 # --- kb source --------------------------------------------------------------------------------------------------------
 
 

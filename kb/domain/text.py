@@ -48,6 +48,11 @@ def to_posix(path: str) -> WorkspacePath:
     return WorkspacePath("/".join(part for part in path.split("/") if part not in ("", ".")))
 
 
+def file_name(path: str) -> str:
+    """The name of the file of a stored path, without its folders and the name of a source."""
+    return path.rpartition("/")[2].rpartition(":")[2]
+
+
 def start_of(text: str, *, max_words: int, max_bytes: int) -> str:
     """The words that `text` begins with, at most `max_bytes` of UTF-8 together; a longer first word is cut."""
     if len(text) <= max_words and 4 * len(text) <= max_bytes:

@@ -15,6 +15,7 @@ from itertools import pairwise
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.code_hits import CodeFound, CodeHit, Defined, FoundBy
 from kb.domain.search import Passage, SearchQuery, SearchResult
+from kb.domain.text import file_name
 from kb.language.lists import english_stopwords, pattern, table
 from kb.language.names import dotted, parts_of, singular, squashed
 from kb.retrieve.code_question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, names_tests, read_code_question
@@ -286,7 +287,7 @@ def _explaining_first(db: Connection, hits: Sequence[Passage], text: str) -> lis
     counted = {row.doc_id: weight("generated") for row in rows}
     if not pattern("code_words", "of_changes", re.IGNORECASE).search(text):
         is_changelog = pattern("code_words", "changelog", re.IGNORECASE).fullmatch
-        named = {hit.doc_id for hit in hits if is_changelog(hit.doc_path.rpartition("/")[2])}
+        named = {hit.doc_id for hit in hits if is_changelog(file_name(hit.doc_path))}
         counted |= dict.fromkeys(named, weight("changelog"))
     return sorted(hits, key=lambda hit: (1 - counted.get(hit.doc_id, 1.0)) * _of_words(hit) - hit.score)
 
@@ -314,7 +315,7 @@ def merged(notes: Sequence[Passage], shares: Sequence[float], found: CodeFound) 
     for of_code in found.hits:
         own = of_code.share * found.searched_share - (0.0 if of_code.of_asked_kind or of_code.is_named else margin)
         while at < len(notes) and (
-            not of_code.is_named or (found.is_how_to and not _README(notes[at].doc_path.rpartition("/")[2]))
+            not of_code.is_named or (found.is_how_to and not _README(file_name(notes[at].doc_path)))
         ):
             least = 0.0 if notes[at].is_own else weight("other_language")
             if own >= max(least, *shares[at:]):
