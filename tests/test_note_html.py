@@ -160,6 +160,11 @@ def test_lines_stay_lines_unless_they_were_broken_to_fit_a_width() -> None:
     assert answer_html("start: 9:00\nend: 10:30\nBring the key of the attic.") == (
         "<p>start: 9:00<br>\nend: 10:30<br>\nBring the key of the attic.</p>\n"
     )
+    korean = (
+        "2월 폭우 때 9호기 함체에 물이 찼다. 원인은 조임 불량으로, 규정 토크는\n"
+        "2.5 N·m인데 현장에서는 손으로만 조였다. 토크 드라이버 두 개를 샀다. [1]"
+    )
+    assert "<br>" not in str(answer_html(korean))
     assert "<br>" not in str(answer_html("The quick brown fox jumps over\nthe dog and goes to the very\nend."))
     assert answer_html("It is padded. \\\n\nSo \\ [1]") == "<p>It is padded.</p>\n<p>So [1]</p>\n"
     assert str(answer_html("Perhaps:\nThe quick brown fox jumps over\nthe dog.\nAnd the cat.")).count("<br>") == 2

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import Vault, indexed_vault, kb_in, measured_vault
 from media_fixtures import MEDIA
+from rich.cells import cell_len
 from screens_played import played, rows, shown, talked, typed, until
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -295,3 +296,24 @@ def test_kinds_of_files_and_trust_are_named(tmp_path: Path) -> None:
         assert "원본  3" in shown(app)
 
     played(vault, play, "ui.language=ko")
+
+
+@pytest.mark.parametrize(("language", "esc"), [("en", "Esc"), ("ko", "Esc 뒤로")])
+def test_every_dialog_and_screen_fits_80_by_24(language: str, esc: str, small: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "gateway")
+        await until(pilot, lambda: rows(app) > 0)
+        for key in ("f1", "ctrl+f", "f6", "f2", "f3", "f4", "f5"):
+            await pilot.press(key)
+            await until(pilot, lambda: len(app.screen_stack) == 2)
+            box = next(iter(app.screen.query(".dialog, .side")), app.screen).region
+            assert (box.right, box.bottom) <= (80, 24), key
+            await until(pilot, lambda: esc in shown(app))
+            assert max(map(cell_len, shown(app).splitlines())) <= 80, key
+            if key == "f1":
+                await pilot.press(*["pagedown"] * 3)
+                await until(pilot, lambda: "F5" in shown(app))
+            await pilot.press("escape")
+            await until(pilot, lambda: len(app.screen_stack) == 1)
+
+    played(small, play, f"ui.language={language}", size=(80, 24))

@@ -15,6 +15,7 @@ from collections.abc import MutableMapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
+from unicodedata import east_asian_width
 from urllib.parse import unquote
 
 from markdown_it.renderer import RendererHTML
@@ -40,6 +41,7 @@ _FENCED_OR_ROWS = re.compile(
 )
 _CELL_EDGE = re.compile(r"(?<!\\)\|")
 _SENTENCE_END = re.compile(r"[.!?:…][\"')\]]*\s*\Z")
+_MARKERS_AT_END = re.compile(r"\s*(?:\[\d+\]\s*)+\Z")
 _BREAK_AT_END = re.compile(r"\s*\\(?=\s*(?:\[\d+\]\s*)*\Z)")  # of a line whose next one is not shown
 _EMPTY_HEAD = re.compile(r"<thead>\s*<tr>\s*(?:<th>\s*</th>\s*)+</tr>\s*</thead>\s*")
 _SWALLOWS = re.compile(
@@ -154,11 +156,17 @@ def _table(rows: list[list[str]], *, has_head: bool) -> str:
 
 def _wrapped(lines: Sequence[str]) -> list[bool]:
     """For each line but the last, whether it ends because the next word was too long for a width, and not by itself."""
-    longest = max(map(len, lines))
-    full = [len(line) + 1 + len((after.split() or [""])[0]) > longest for line, after in pairwise(lines)]
+    lines = [_MARKERS_AT_END.sub("", line) for line in lines]
+    least = max(map(_columns, lines)) * 7 // 8  # a width is rarely filled to its end
+    full = [_columns(f"{line} {(after.split() or [''])[0]}") > least for line, after in pairwise(lines)]
     if all(full):
         return full
     return [each and not _SENTENCE_END.search(line) for each, line in zip(full, lines, strict=False)]
+
+
+def _columns(text: str) -> int:
+    """The width of a text as editors count it: a syllable of Hangul is two columns."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _number_lines(tokens: Sequence[Token], first_line: int, lines: Sequence[str]) -> None:
