@@ -317,3 +317,22 @@ def test_every_dialog_and_screen_fits_80_by_24(language: str, esc: str, small: V
             await until(pilot, lambda: len(app.screen_stack) == 1)
 
     played(small, play, f"ui.language={language}", size=(80, 24))
+
+
+def test_more_hits_come_at_the_last_one(tmp_path: Path) -> None:
+    vault = indexed_vault(tmp_path, {f"{number}.md": f"# Note {number}\n\nThe heron.\n" for number in range(14)})
+
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "heron")
+        await until(pilot, lambda: rows(app) == 10)
+        first = [hit.chunk_id for hit in app._found.hits]
+        await pilot.press(*["down"] * 9)
+        await until(pilot, lambda: rows(app) == 14)
+        assert [hit.chunk_id for hit in app._found.hits][:10] == first
+        assert "14 hits" in shown(app)
+        await pilot.press("down")
+        await until(pilot, lambda: app._found.marked is not None and app._found.marked.hit is app._found.hits[10])
+        await typed(pilot, "s")
+        await until(pilot, lambda: rows(app) == 10)
+
+    played(vault, play)

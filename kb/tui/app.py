@@ -44,6 +44,7 @@ from kb.tui.strings import words
 from kb.tui.widgets import NARROW, Found, Line, Preview, Row
 
 DEBOUNCE_S = 0.03  # keys within this time, or while the last question is answered, are one question
+MORE = 20  # hits that come at the end of the list
 SHORT = 18  # rows; a narrow screen with fewer does not show the document
 
 _EARLIER_SHOWN = 200
@@ -82,6 +83,7 @@ class SearchApp(App[None]):
         self._asking = Asking(self, self._fail)
         self._typing: Timer | None = None
         self._judged = Judgements(session)
+        self._k = 0  # how many hits were asked for
         self._waiting = WaitingKeys()
         self._input = Line(placeholder=self._say("placeholder"), id="line")
         self._both = Horizontal(id="both")
@@ -197,6 +199,7 @@ class SearchApp(App[None]):
             self._waiting.act()
 
     def _show_hits(self, number: int, result: SearchResult) -> None:
+        self._k = result.query.k
         self._judged.ask(result.query.text)
         self._found.show([Row(hit.citation.to_uri(), hit) for hit in result.hits])
         if result.hits:
@@ -268,8 +271,23 @@ class SearchApp(App[None]):
         self._waiting.do(event.act)
 
     def action_move(self, by: int) -> None:
-        """Moves the mark by so many rows."""
-        self._on_hits(lambda: self._found.move(by))
+        """Moves the mark by so many rows; at the last one, more hits come."""
+        self._on_hits(lambda: self._move(by))
+
+    def _move(self, by: int) -> None:
+        self._found.move(by)
+        hits, marked = self._found.hits, self._found.marked
+        if not hits or marked is None or marked.hit is not hits[-1] or len(hits) < self._k:
+            return
+        self._k = len(hits) + MORE
+        number, query = self._asking.newest, self._settings.query(self._words, self._k)
+        self._asking.ask_next(
+            "find", number, lambda: search(self._session, query), lambda result: self._add_hits(result)
+        )
+
+    def _add_hits(self, result: SearchResult) -> None:
+        self._found.add(result.hits)
+        self._status(self._say("hits", len(self._found.hits)), clean_line(result.note or ""))
 
     def action_scroll(self, pages: int) -> None:
         """Scrolls the text of the answer as far as it goes, then the document."""

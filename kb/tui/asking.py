@@ -61,9 +61,9 @@ class QuestionSettings:
         self.filters = SearchFilters()
         self.conversation: str | None = None
 
-    def query(self, words: str) -> SearchQuery:
-        """A search for these words."""
-        return self._session.defaults.query(words, self.mode, None, self.filters)
+    def query(self, words: str, k: int | None = None) -> SearchQuery:
+        """A search for these words; `k` hits, or as many as the session decides."""
+        return self._session.defaults.query(words, self.mode, k, self.filters)
 
     def request(self, words: str, *, in_steps: bool) -> AskRequest:
         """A question to answer; the answer is stored if `may_write`."""

@@ -156,6 +156,18 @@ class Found(Vertical):
         if self._rows:
             self._list.highlighted = min(max((self._list.highlighted or 0) + by, 0), len(self._rows) - 1)
 
+    @property
+    def hits(self) -> list[Passage]:
+        """The hits that are shown."""
+        return [row.hit for row in self._rows if row.hit is not None]
+
+    def add(self, hits: Sequence[Passage]) -> None:
+        """Adds those hits that are not shown yet, below the others."""
+        known = {hit.chunk_id for hit in self.hits}
+        added = [Row(hit.citation.to_uri(), hit) for hit in hits if hit.chunk_id not in known]
+        self._list.add_options(Option(self._drawn(len(self._rows) + at, row)) for at, row in enumerate(added))
+        self._rows += added
+
     def scroll_text(self, pages: int) -> bool:
         """Scrolls the answer's text; false where there is none further in that direction."""
         said = self._said
