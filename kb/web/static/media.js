@@ -24,36 +24,27 @@ export function picture(view) {
   return h("div", {}, frame, view.place_text ? h("blockquote", { class: "read-there" }, view.place_text) : null);
 }
 
-/** A recording, ready at the cited second, and what is said: a click on a sentence plays it. */
+/** What is said in a recording or in subtitles; a recording is ready at the cited second, and a click on a sentence plays it. */
 export function recording(view) {
   const place = view.citation;
-  const player = h("audio", { controls: true, preload: "metadata", src: file(view.document.doc_path) });
+  const isHeard = view.document.media_type.startsWith("audio/");
+  const player = isHeard ? h("audio", { controls: true, preload: "metadata", src: file(view.document.doc_path) }) : null;
   if (place?.kind === "time") {
-    player.addEventListener("loadedmetadata", () => {
+    player?.addEventListener("loadedmetadata", () => {
       player.currentTime = place.start_ms / 1000;
     }, { once: true });
   }
+  const play = (each) => {
+    player.currentTime = each.start_ms / 1000;
+    player.play();
+  };
   const rows = view.speech.map((each) => {
     const inside = place?.kind === "time" && each.start_ms < place.end_ms && each.end_ms > place.start_ms;
-    return h(
-      "li",
-      { class: inside ? "cited" : null, "data-start": each.start_ms, "data-end": each.end_ms },
-      h(
-        "button",
-        {
-          type: "button",
-          class: "said",
-          onclick: () => {
-            player.currentTime = each.start_ms / 1000;
-            player.play();
-          },
-        },
-        h("span", { class: "number" }, clock(each.start_ms)),
-        h("span", {}, each.text.trim()),
-      ),
-    );
+    const said = [h("span", { class: "number" }, clock(each.start_ms)), h("span", {}, each.text.trim())];
+    const row = isHeard ? h("button", { type: "button", class: "said", onclick: () => play(each) }, said) : h("div", { class: "said" }, said);
+    return h("li", { class: inside ? "cited" : null, "data-start": each.start_ms, "data-end": each.end_ms }, row);
   });
-  player.addEventListener("timeupdate", () => {
+  player?.addEventListener("timeupdate", () => {
     const now = player.currentTime * 1000;
     for (const row of rows) row.classList.toggle("now", !player.paused && Number(row.dataset.start) <= now && now < Number(row.dataset.end));
   });

@@ -137,7 +137,7 @@ function body(view, state) {
   const kind = view.document.media_type.split("/")[0];
   if (kind === "pdf") return h("div", { class: "doc-body paged", role: "region", "aria-label": t("pages"), tabindex: "0" }, view.pages ? pages(view) : notDrawn(view, { message: t("noPdfText"), hint: t("hint_not_found") }));
   if (kind === "image") return h("div", { class: "doc-body wide" }, picture(view));
-  if (kind === "audio") return h("div", { class: "doc-body" }, recording(view));
+  if (kind === "audio" || kind === "captions") return h("div", { class: "doc-body" }, recording(view));
   if (view.lines === null) return h("div", { class: "doc-body" }, inParts(view));
   const range = place ? [place.line_start ?? place.start, place.line_end ?? place.end] : null;
   const parts = [];
