@@ -20,6 +20,7 @@
     │   ├── StoreBusy       store_busy
     │   ├── StoreReadOnly   store_readonly
     │   └── DiskFull        disk_full
+    ├── ClusterFailed       cluster_failed      (the scheduler, or every worker, is gone)
     ├── NotFound            not_found
     ├── Canceled            canceled            (long work that was asked to stop)
     ├── FileError           io_error            (one file's failure: an item of the report)
@@ -203,6 +204,12 @@ def no_room(path: str | os.PathLike[str], number: int, then: str) -> DiskFull:
     is_limit = number == errno.EFBIG
     hint = "raise the limit on the size of files (ulimit -f)" if is_limit else "free some space"
     return DiskFull(why.format(path=path), f"{hint}{then}")
+
+
+class ClusterFailed(KbError):
+    """The Dask scheduler cannot be reached any more, or has no usable worker; everything that came back is kept."""
+
+    code = "cluster_failed"
 
 
 class NotFound(KbError):

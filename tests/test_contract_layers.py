@@ -45,6 +45,8 @@ KNOWS_ONLY = {"wire": {"domain", "errors", "records"}}
 OWNERS = {
     "apsw": {"store"},
     "click": {"cli"},
+    "dask": {"workers"},
+    "distributed": {"workers"},
     "kiwipiepy": {"language"},
     "jinja2": {"runtimes"},
     "lancedb": {"store"},

@@ -70,7 +70,7 @@ class Embedding:
 
 
 def vectors(embedding: Embedding, *batches: list[str]) -> Any:
-    chunks = ([UnembeddedChunk(0, "id", "", "[]", text, "en") for text in batch] for batch in batches)
+    chunks = ([UnembeddedChunk(0, "id", "", "[]", text, "en", "note.md") for text in batch] for batch in batches)
     model, cache = cast(LazyEmbedder, embedding), cast(VectorCache, embedding)
     return vectors_of_batches(chunks, model, cache, Tally(RunHandle(), "model", 9))
 

@@ -185,6 +185,24 @@ class IndexingConfig(Section):
     extract_memory_mb = key(1500, "the most megabytes of memory of such a process (Linux)", between(200, 1_000_000))
 
 
+class ComputeConfig(Section):
+    """The Dask cluster that embeds and runs engines, where `scheduler` names one."""
+
+    scheduler = key(
+        "",
+        "where passages are embedded and engines run: empty = here; local = a Dask cluster of this machine; or the "
+        "address of a Dask scheduler",
+        Rule(
+            lambda value: value in ("", "local") or value.startswith(("tcp://", "tls://")), "local, tcp://… or tls://…"
+        ),
+    )
+    insecure = key(False, "whether text may go to other machines in clear: tcp:// instead of tls://")
+    in_flight_mb = key(256, "the most megabytes that are at the cluster at once", between(8, 100_000))
+    never_to_cluster: tuple[str, ...] = key(
+        ("#never-to-cluster",), "what is never sent to the cluster, and worked on here: globs over paths, and tags"
+    )
+
+
 class ChunkingConfig(Section):
     """How documents are cut. Sizes are estimated tokens of the default embedder."""
 
@@ -453,6 +471,7 @@ class Config(Section):
     workspace: WorkspaceConfig = WorkspaceConfig()
     storage: StorageConfig = StorageConfig()
     indexing: IndexingConfig = IndexingConfig()
+    compute: ComputeConfig = ComputeConfig()
     chunking: ChunkingConfig = ChunkingConfig()
     models_embedding: EmbeddingConfig = EmbeddingConfig()
     models_llm: LlmConfig = LlmConfig()

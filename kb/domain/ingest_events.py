@@ -117,6 +117,35 @@ class EmbedBatchFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterJoined:
+    """The workers of a Dask scheduler were checked; `refused` names those that get no work, and why."""
+
+    kind: ClassVar = "cluster_joined"
+
+    scheduler: str
+    dashboard: str
+    workers: int
+    threads: int
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterProgress:
+    """The tasks and bytes of a cluster so far; `rate`: passages or files that come back a second."""
+
+    kind: ClassVar = "cluster_progress"
+
+    workers: int
+    threads: int
+    tasks_done: int
+    tasks_under_way: int
+    sent_bytes: int
+    received_bytes: int
+    rate: float
+    seconds_left: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The last event of every run."""
 
@@ -155,6 +184,8 @@ IngestEvent = (
     | EmbedProgress
     | EmbedBatchStarted
     | EmbedBatchFinished
+    | ClusterJoined
+    | ClusterProgress
     | Finished
 )
 

@@ -193,7 +193,7 @@ TombstoneKey = TypedDict("TombstoneKey", {"lance_table": str, "chunk_id": str})
 TurnRow = NamedTuple("TurnRow", [("turn_index", int), ("question", str), ("answer", str), ("citations_json", str),
     ("created_at", int), ("search_query", str)])
 UnembeddedChunk = NamedTuple("UnembeddedChunk", [("chunk_rowid", int), ("chunk_id", str), ("title", str),
-    ("heading_path_json", str), ("text", str), ("lang", str)])
+    ("heading_path_json", str), ("text", str), ("lang", str), ("workspace_path", str)])
 Unfinished = NamedTuple("Unfinished", [("paths_json", str)])
 UnreadRow = TypedDict("UnreadRow", {"workspace_path": str, "source_path": str, "family": str | None, "byte_len": int,
     "mtime_ns": int, "reader": str, "outcome": str, "code": str, "message": str, "hint": str | None, "since": str})

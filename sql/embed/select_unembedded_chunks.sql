@@ -13,7 +13,9 @@
 -- column heading_path_json TEXT  JSON array of headings, outermost first
 -- column text TEXT  piece of the source, as indexed
 -- column lang TEXT  language of the text
-SELECT c.chunk_rowid, c.chunk_id, d.title, c.heading_path_json, coalesce(c.nfc_text, c.text) AS text, c.lang
+-- column workspace_path TEXT  of its document
+SELECT c.chunk_rowid, c.chunk_id, d.title, c.heading_path_json, coalesce(c.nfc_text, c.text) AS text, c.lang,
+  d.workspace_path
 FROM chunks AS c
 JOIN documents AS d USING (doc_id)
 WHERE c.chunk_rowid > :after_rowid AND c.symbol_text IS NULL AND NOT EXISTS (

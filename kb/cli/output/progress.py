@@ -18,6 +18,8 @@ from kb.cli.output.terminal import columns, end_within
 from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,
+    ClusterJoined,
+    ClusterProgress,
     EmbedAgain,
     EmbedProgress,
     ExtractProgress,
@@ -86,7 +88,7 @@ def show_progress() -> Iterator[OnEvent]:
     Of an ingest the files, then the passages per model; of other work each of its steps.
     """
     if not sys.stderr.isatty():
-        yield _say_again
+        yield _say
         return
     with _progress() as bar:
         yield _Drawing(bar).draw
@@ -95,18 +97,21 @@ def show_progress() -> Iterator[OnEvent]:
 def _print_event(event: Any) -> None:
     """Prints the `ingest_progress.v1` line of an event; an event without one is printed on stderr."""
     if isinstance(event, EmbedAgain):
-        _say_again(event)
+        _say(event)
     else:
         print_json(ToldEvent(now_utc(), event))
 
 
-def _say_again(event: RunEvent) -> None:
-    """Prints on stderr, above any bar, that an index is embedded again; ignores other events."""
+def _say(event: RunEvent) -> None:
+    """Prints on stderr, above any bar, that an index is embedded again or which cluster works; ignores other events."""
     if isinstance(event, EmbedAgain):
         what = f"embedding {event.passages:,} passages again with {plain_line(event.model)}"
         searches = "searches use the old vectors" if event.by_old else "searches are by words"
         # Not click.echo: a progress display takes the place of sys.stderr.
         print(f"{what}, some {duration(event.seconds)}; {searches} until it is done", file=sys.stderr, flush=True)
+    elif isinstance(event, ClusterJoined):
+        size = f"{event.workers} worker{'' if event.workers == 1 else 's'}, {event.threads} threads"
+        print(f"cluster {event.scheduler}: {size}; {plain_line(event.dashboard)}", file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:
@@ -140,6 +145,7 @@ class _Drawing:
         self._models: dict[str, TaskID] = {}
         self._steps: dict[str, TaskID] = {}
         self._said_again = False
+        self._cluster: TaskID | None = None
 
     def draw(self, event: RunEvent) -> None:
         """Shows an event."""
@@ -147,7 +153,12 @@ class _Drawing:
             self._files = self._bar.add_task("scanning", total=None, state="", path="")
         elif isinstance(event, EmbedAgain):
             self._said_again = True
-            _say_again(event)
+            _say(event)
+        elif isinstance(event, ClusterJoined):
+            self._cluster = self._bar.add_task("cluster", total=None, state="", path="")
+            _say(event)
+        elif isinstance(event, ClusterProgress):
+            self._draw_cluster(event)
         elif isinstance(event, EmbedProgress):
             self._draw_model(event)
         elif isinstance(event, StepProgress):
@@ -186,6 +197,13 @@ class _Drawing:
         task = self._models[event.model]
         self._bar.update(task, completed=event.done, total=event.total)
         self._bar.update(task, state=_state(self._task(task), "passages"))
+
+    def _draw_cluster(self, event: ClusterProgress) -> None:
+        workers = f"{event.workers} workers, {event.tasks_done}+{event.tasks_under_way} tasks"
+        moved = f"{event.sent_bytes / 1e6:.1f} MB sent, {event.received_bytes / 1e6:.1f} MB back"
+        left = f" {_clock(event.seconds_left)} left" if event.seconds_left is not None else ""
+        if self._cluster is not None:
+            self._bar.update(self._cluster, state=f"{workers}, {moved} {_rate(event.rate)}/s{left}")
 
     def _draw_step(self, event: StepProgress) -> None:
         if event.step not in self._steps:

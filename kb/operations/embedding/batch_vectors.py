@@ -6,21 +6,23 @@ The next texts are embedded while the last batch is stored, so that no core is i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections import ChainMap, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain, pairwise
+from dataclasses import dataclass, field
+from itertools import chain
 from threading import Lock
 from time import perf_counter, perf_counter_ns
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.embeddings import Embedder, EmbeddingModel, TokenEmbedder
+from kb.domain.embeddings import Embedder, EmbeddingModel
 from kb.domain.ingest_events import EmbedAgain, EmbedBatchStarted, EmbedProgress
 from kb.domain.run_handle import RunHandle
 from kb.embed.encoders import bulk_embedder, embedding_model, is_installed
 from kb.embed.provider import Provider
 from kb.embed.text import passage_text, passage_version, tokens_bytes
-from kb.errors import KbError, ModelError
+from kb.errors import ClusterFailed, KbError
+from kb.operations.compute.there import vectors_of
 from kb.operations.embedding.plan import EmbeddingPlan, require_dimensions
 from kb.store import queries
 from kb.store.caches import CachedVector, VectorCache
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
     from pathlib import Path
 
-    from kb.domain.embeddings import Vectors
+    from kb.operations.embedding.away import Away
+    from kb.workers.cluster import Pending
+
 
 _SAMPLED_TEXTS = 8
 
@@ -41,6 +45,11 @@ STEP_CHARS = 24_000
 # Concurrent steps in kb's own encoders: the second is tokenized while the first is encoded, and takes over the threads
 # that the first no longer needs. Other engines run one step at a time.
 _STEPS_AT_ONCE = 2
+
+# Without a cluster, one batch is embedded while the one before it is stored.
+_AHEAD = 2
+# How long to wait for a cluster at a time, and so how long Ctrl-C may wait.
+_POLL_S = 0.2
 
 
 @dataclass(slots=True)
@@ -82,7 +91,8 @@ class LazyEmbedder:
         self.components = self.model.dimensions if plan.tokens and self.model.has_tokens else 0
         self.form = passage_version(with_tokens=self.components > 0)
         self.batch_texts = plan.batch_texts
-        self.at_once = _STEPS_AT_ONCE if is_installed(plan.model_dir, name, plan.provider) else 1
+        self.is_installed = is_installed(plan.model_dir, name, plan.provider)
+        self.at_once = _STEPS_AT_ONCE if self.is_installed else 1
         self._plan = plan
         self._loaded: Embedder | None = None
         self._loading = Lock()
@@ -99,14 +109,7 @@ class LazyEmbedder:
                 plan = self._plan
                 self._loaded = bulk_embedder(plan.model_dir, self.model.name, plan.threads, plan.provider)
             loaded = self._loaded
-        if self.components:
-            vectors, tokens = cast(TokenEmbedder, loaded).embed_passages(texts)
-            rows = [each.tokens for each in tokens]
-        else:
-            vectors, rows = loaded.embed(texts, "passage"), [b""] * len(texts)
-        counts = loaded.count_tokens(texts, "passage")
-        packed = (vector.astype("<f4").tobytes() for vector in self._checked(vectors, len(texts)))
-        return [CachedVector(each + row, count) for each, row, count in zip(packed, rows, counts, strict=True)]
+        return vectors_of(loaded, texts, with_tokens=self.components > 0)
 
     def cache(self) -> VectorCache:
         """The model's part of the cache, to be closed. Raises: StoreError and its kin."""
@@ -117,17 +120,6 @@ class LazyEmbedder:
         """Whether a cached vector has this model's size."""
         rows = len(cached.vector) - 4 * self.model.dimensions
         return rows > 0 and rows % tokens_bytes(1, self.components) == 0 if self.components else rows == 0
-
-    def _checked(self, vectors: Vectors, texts: int) -> Vectors:
-        import numpy as np
-
-        if vectors.shape != (texts, self.model.dimensions) or not np.isfinite(vectors).all():
-            raise ModelError(
-                f"{self.model.name} should have given {texts} vectors of {self.model.dimensions} finite numbers, "
-                f"and gave an array of {vectors.shape}, {int(np.isfinite(vectors).sum())} of its numbers finite",
-                f"kb models verify {self.model.name}",
-            )
-        return vectors
 
 
 def held_model(model_dir: Path, held: queries.MirroredModel, provider: Provider) -> EmbeddingModel | None:
@@ -178,79 +170,124 @@ class BatchVectors(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """A batch in progress: its texts, their known vectors, and the texts that threads are embedding.
+    """A batch in progress: its texts, their known vectors, and the texts that threads and a cluster are embedding.
 
-    `before`: the known vectors of the previous batch, whose texts are embedded only once.
+    `known` looks up the vectors of earlier batches in progress too, whose texts are embedded only once.
     """
 
     chunks: Sequence[queries.UnembeddedChunk]
     texts: list[str]
-    known: dict[str, CachedVector]
-    before: Mapping[str, CachedVector]
-    steps: list[tuple[list[str], Future[list[CachedVector] | None]]]
+    known: ChainMap[str, CachedVector]
+    here: list[tuple[list[str], Future[list[CachedVector] | None]]]
+    there: list[tuple[list[str], Pending]]
+
+    def under_way(self) -> Iterator[str]:
+        """The texts that are being embedded."""
+        for texts, _ in (*self.here, *self.there):
+            yield from texts
 
 
 def vectors_of_batches(
-    batches: Iterable[Sequence[queries.UnembeddedChunk]], embedder: LazyEmbedder, cache: VectorCache, tally: Tally
+    batches: Iterable[Sequence[queries.UnembeddedChunk]],
+    embedder: LazyEmbedder,
+    cache: VectorCache,
+    tally: Tally,
+    away: Away | None = None,
 ) -> Generator[BatchVectors, None, None]:
     """The vectors of each batch, in order, until canceled: finished vectors stay in the cache.
 
-    While a batch is stored, the next one is embedded.
+    While a batch is stored, the next one is embedded; on a cluster, as many as there is room for.
+    Raises: ClusterFailed where the cluster is gone.
     """
     from concurrent.futures import ThreadPoolExecutor
 
     pool = ThreadPoolExecutor(embedder.at_once, thread_name_prefix="ahead")
+    embedding = _Embedding(embedder, cache, tally, away, pool)
     try:
-        begun = _begun(batches, embedder, cache, tally.handle, pool)
-        for batch, _ in pairwise(chain(begun, [None])):  # the next batch is begun before this one is waited for
-            made = _finished(cast(_Batch, batch), cache, tally)
-            if tally.handle.is_canceled():
-                return
-            yield made
-            tally.written += len(made.chunks)
+        for chunks in chain(batches, [None]):
+            texts = [text_of(chunk) for chunk in chunks or ()]
+            while embedding.ahead and (chunks is None or not embedding.may_begin(texts)):
+                made = embedding.finished()
+                if tally.handle.is_canceled():
+                    return
+                yield made
+                tally.written += len(made.chunks)
+            if chunks is not None and not tally.handle.is_canceled():
+                embedding.begin(chunks, texts)
     finally:
         pool.shutdown(cancel_futures=True)
+        embedding.keep_finished()
 
 
-def _begun(
-    batches: Iterable[Sequence[queries.UnembeddedChunk]],
-    embedder: LazyEmbedder,
-    cache: VectorCache,
-    handle: RunHandle,
-    pool: ThreadPoolExecutor,
-) -> Iterator[_Batch]:
-    """Hands the texts of each batch that are neither cached nor in the previous batch to threads."""
+@dataclass(slots=True)
+class _Embedding:
+    """The batches in progress, in order."""
 
-    def embed(texts: Sequence[str]) -> list[CachedVector] | None:
-        return None if handle.is_canceled() else embedder.embed(texts)
+    embedder: LazyEmbedder
+    cache: VectorCache
+    tally: Tally
+    away: Away | None
+    pool: ThreadPoolExecutor
+    ahead: deque[_Batch] = field(default_factory=deque)
 
-    before: dict[str, CachedVector] = {}
-    under_way: set[str] = set()
-    for chunks in batches:
-        if handle.is_canceled():
-            return
-        texts = [text_of(chunk) for chunk in chunks]
-        known = {text: cached for text, cached in cache.get(texts).items() if embedder.holds(cached)}
+    def may_begin(self, texts: Sequence[str]) -> bool:
+        """Whether a batch of these texts may be begun before the first one is finished."""
+        return len(self.ahead) < _AHEAD if self.away is None else self.away.has_room(texts)
+
+    def begin(self, chunks: Sequence[queries.UnembeddedChunk], texts: list[str]) -> None:
+        """Begins the texts of a batch that are neither cached nor in progress."""
+        known = {text: cached for text, cached in self.cache.get(texts).items() if self.embedder.holds(cached)}
+        under_way = {text for batch in self.ahead for text in batch.under_way()}
         missing = [text for text in dict.fromkeys(texts) if text not in known and text not in under_way]
-        parts = list(steps(missing, embedder.batch_texts)) or [[]]
-        yield _Batch(chunks, texts, known, before, [(part, pool.submit(embed, part)) for part in parts])
-        before, under_way = known, set(missing)
+        here = missing
+        there: list[tuple[list[str], Pending]] = []
+        if self.away is not None:
+            kept = {
+                text for text, each in zip(texts, chunks, strict=True) if each.workspace_path in self.away.kept_here
+            }
+            here, sent = [text for text in missing if text in kept], [text for text in missing if text not in kept]
+            there = [(part, self.away.submit(part)) for part in steps(sent, self.embedder.batch_texts)]
+        parts = list(steps(here, self.embedder.batch_texts)) or [[]]
+        begun = [(part, self.pool.submit(self._embed, part)) for part in parts]
+        earlier = (batch.known.maps[0] for batch in self.ahead)
+        self.ahead.append(_Batch(chunks, texts, ChainMap(known, *earlier), begun, there))
 
+    def finished(self) -> BatchVectors:
+        """Waits for the first batch and caches its vectors; incomplete where the run is canceled."""
+        start_ns = perf_counter_ns()
+        tally, batch = self.tally, self.ahead[0]
+        tally.handle.tell(EmbedBatchStarted(len(batch.chunks), tally.model))
+        own, fresh_count = batch.known.maps[0], 0
+        for texts, embedded in chain(self._made_there(batch), ((part, each.result()) for part, each in batch.here)):
+            if embedded is not None:
+                fresh = dict(zip(texts, embedded, strict=True))
+                self.cache.put(fresh)
+                own.update(fresh)
+                fresh_count += len(fresh)
+                tally.tell(sum(text in own for text in batch.texts))
+        self.ahead.popleft()
+        found = (batch.known.get(text) for text in batch.texts)
+        return BatchVectors(batch.chunks, list(filter(None, found)), len(batch.texts) - fresh_count, start_ns)
 
-def _finished(batch: _Batch, cache: VectorCache, tally: Tally) -> BatchVectors:
-    """Waits for the vectors of a batch and caches them; incomplete where the run is canceled."""
-    start_ns = perf_counter_ns()
-    tally.handle.tell(EmbedBatchStarted(len(batch.chunks), tally.model))
-    fresh_count = 0
-    for texts, embedding in batch.steps:
-        if (embedded := embedding.result()) is not None:
-            fresh = dict(zip(texts, embedded, strict=True))
-            cache.put(fresh)
-            batch.known.update(fresh)
-            fresh_count += len(fresh)
-            tally.tell(sum(text in batch.known for text in batch.texts))
-    found = (batch.known.get(text) or batch.before.get(text) for text in batch.texts)
-    return BatchVectors(batch.chunks, list(filter(None, found)), len(batch.texts) - fresh_count, start_ns)
+    def keep_finished(self) -> None:
+        """Caches what a cluster returned for batches that are not finished."""
+        for texts, pending in (each for batch in self.ahead for each in batch.there):
+            with suppress(ClusterFailed, TimeoutError):
+                if self.away is not None and (embedded := self.away.taken(pending, 0)) is not None:
+                    self.cache.put(dict(zip(texts, embedded, strict=True)))
+
+    def _embed(self, texts: Sequence[str]) -> list[CachedVector] | None:
+        return None if self.tally.handle.is_canceled() else self.embedder.embed(texts)
+
+    def _made_there(self, batch: _Batch) -> Iterator[tuple[list[str], list[CachedVector] | None]]:
+        """The vectors of each step on a cluster, until canceled. A step that the cluster lost is embedded here."""
+        for texts, pending in batch.there:
+            while self.away is not None and not self.tally.handle.is_canceled():
+                self.away.joined.tell(self.tally.written, self.tally.total)
+                with suppress(TimeoutError):
+                    found = self.away.taken(pending, _POLL_S)
+                    yield texts, self.embedder.embed(texts) if found is None else found
+                    break
 
 
 def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:

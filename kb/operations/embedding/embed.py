@@ -6,9 +6,10 @@ A crash at any point leaves records that are not committed, or tombstones: the n
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from time import perf_counter_ns
+from typing import TYPE_CHECKING
 
 from kb.domain.embeddings import VectorAddress
 from kb.domain.ids import ChunkId, embedding_id
@@ -29,11 +30,15 @@ from kb.operations.embedding.batch_vectors import (
 )
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.clock import now_utc
+from kb.operations.opening.exposure import hidden_paths
 from kb.store import mirror, queries
 from kb.store.caches import VectorCache
 from kb.store.connection import Connection, transaction
 from kb.store.lance_table import LanceTable, Making, has_table, remove_leftovers
 from kb.store.mirror import ensure_mirror, holds, lance_table_name, mirrored
+
+if TYPE_CHECKING:
+    from kb.operations.embedding.away import Away
 
 # Chunks per batch written to both stores.
 BATCH_CHUNKS = 256
@@ -41,17 +46,23 @@ BATCH_CHUNKS = 256
 # Fewer passages are embedded before anybody could read the estimate.
 AGAIN_FROM_PASSAGES = 200
 
+# Fewer passages are embedded here before a cluster is reached.
+AWAY_FROM_PASSAGES = 64
+
 
 @dataclass(slots=True)
 class EmbedReport:
-    """The result of one run: vectors made, taken from the cache or from Lance, removed; the repaired damage."""
+    """The result of one run: vectors made, taken from the cache or from Lance, removed.
+
+    `notes`: repaired damage, and what a cluster could not do.
+    """
 
     embedded: int = 0
     from_cache: int = 0
     restored: int = 0
     removed: int = 0
     aborted: bool = False
-    mended: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +186,7 @@ def _fill_mirror(run: _Run, embedder: LazyEmbedder) -> None:
         held = mirrored(db)
         assert held is not None
         upkeep.remake_lance(db, held, plan.vector_dir, RunHandle())
-        run.report.mended.append(f"{error.message}: made again from the copy in SQLite")
+        run.report.notes.append(f"{error.message}: made again from the copy in SQLite")
         _fill(run, embedder, LanceTable(plan.vector_dir, model))
 
 
@@ -199,19 +210,36 @@ def _embed_chunks(run: _Run, embedder: LazyEmbedder, lance: LanceTable, *, is_mi
     tally = Tally(run.handle, model.name, counts.chunks - counts.committed + counts.outdated if counts else 0)
     if tally.total:
         tally.tell(0)
-    with closing(embedder.cache()) as cache:
+    with closing(embedder.cache()) as cache, ExitStack() as stack:
         _tell_again(run, embedder, cache, tally)
         missing = chunks_without_vector(db, model, embedder.form, BATCH_CHUNKS)
-        with closing(vectors_of_batches(missing, embedder, cache, tally)) as batches:
-            for made in batches:
-                _write(db, lance, embedder, made, is_mirrored=is_mirrored)
-                report.embedded += len(made.chunks) - made.from_cache
-                report.from_cache += made.from_cache
-                took_ms = (perf_counter_ns() - made.start_ns) // 1_000_000
-                run.handle.tell(EmbedBatchFinished(len(made.chunks), model.name, took_ms))
+        away = _away(run, embedder, tally.total)
+        if away is not None:
+            stack.enter_context(closing(away))
+        batches = stack.enter_context(closing(vectors_of_batches(missing, embedder, cache, tally, away)))
+        for made in batches:
+            _write(db, lance, embedder, made, is_mirrored=is_mirrored)
+            report.embedded += len(made.chunks) - made.from_cache
+            report.from_cache += made.from_cache
+            took_ms = (perf_counter_ns() - made.start_ns) // 1_000_000
+            run.handle.tell(EmbedBatchFinished(len(made.chunks), model.name, took_ms))
     report.aborted = run.handle.is_canceled()
     if tally.written and not report.aborted:
         lance.compact()
+
+
+def _away(run: _Run, embedder: LazyEmbedder, passages: int) -> Away | None:
+    """The configured cluster, for an encoder of kb and enough passages. Raises: as `Away`."""
+    plan = run.plan.compute
+    if not plan.scheduler or passages < AWAY_FROM_PASSAGES:
+        return None
+    if not embedder.is_installed:
+        run.report.notes.append(f"{embedder.model.name} embeds here: a cluster runs the encoders that kb installs")
+        return None
+    from kb.operations.embedding.away import Away
+
+    kept_here = hidden_paths(run.db, plan.kept_here)
+    return Away(plan, run.handle, run.report.notes, embedder.model, embedder.components, kept_here)
 
 
 def _tell_again(run: _Run, embedder: LazyEmbedder, cache: VectorCache, tally: Tally) -> None:

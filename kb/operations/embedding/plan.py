@@ -10,6 +10,7 @@ from kb.domain.embeddings import EmbeddingModel, VectorPlace
 from kb.embed.provider import GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN, Provider
 from kb.errors import ConfigError
 from kb.models.manifest import ASSEMBLED
+from kb.operations.compute.plan import HERE, ComputePlan, compute_plan
 from kb.records import NamedTuple
 
 
@@ -18,7 +19,7 @@ class EmbeddingPlan(NamedTuple):
 
     `threads`: the cores it uses; `batch_texts`: the texts of one call. `dimensions`: the required size of its vectors;
     None for any. `tokens`: whether to keep the tokens of a model that gives them. `provider` runs the models that kb
-    does not assemble.
+    does not assemble. `compute`: the cluster that embeds, if any.
     """
 
     model: str | None
@@ -31,6 +32,7 @@ class EmbeddingPlan(NamedTuple):
     dimensions: int | None
     tokens: bool = True
     provider: Provider = Provider()
+    compute: ComputePlan = HERE
 
 
 def embedding_plan(config: Config) -> EmbeddingPlan:
@@ -46,6 +48,7 @@ def embedding_plan(config: Config) -> EmbeddingPlan:
         dimensions=config.models_embedding.dimensions or None,
         tokens=config.models_embedding.tokens,
         provider=embedding_provider(config),
+        compute=compute_plan(config),
     )
 
 

@@ -9,11 +9,11 @@ partial results of a long step: a stopped run continues where it was.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, read_labels
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, ExtractSettings, read_labels
 from kb.domain.documents import Document, Metadata, SourceFile
 from kb.domain.ids import asset_id, document_id
 from kb.domain.ingest_events import ExtractProgress
@@ -30,17 +30,26 @@ from kb.errors import (
 )
 from kb.extract.registry import Step, extractor_of
 from kb.extract.steps import StepProgress, StepsDone, Work, derive_steps
+from kb.operations.compute.cluster import JoinedCluster, without_secrets
+from kb.operations.compute.there import KB, derive_there, engine_fact
 from kb.operations.ingest.read import ChangedFile, ReadBatch, Reading, read_content, read_document, with_words
 from kb.operations.ingest.requests import IngestRun
 from kb.scan.read import FileBytes
 from kb.store.caches import DerivedCache
-from kb.workers.pool import Done, Limits, Lost, WorkerPool
+from kb.workers.cluster import ClusterPool
+from kb.workers.pool import Done, Limits, Lost, Told, WorkerPool
 
 # Failures that an engine would have with every file.
 _ENGINE_UNUSABLE = (ModelMissing, ModelCorrupt, ModelUnreachable, ModelNotPulled)
 
 # How long to wait for the workers at a time, and so how long Ctrl-C may wait.
 _POLL_S = 0.2
+
+# The step that needs a server which only this machine's configuration names.
+_CAPTION = "kb.llm.caption"
+# About what the text of a file takes, and how many files for this machine may wait while others are sent.
+_RESULT_BYTES = 200_000
+_MOST_WAITING = 4
 
 
 @dataclass(slots=True)
@@ -62,6 +71,10 @@ class _Stepped:
         """The cache key of a result: the file's content, the step, the engine."""
         return self.content.blake3, name, self.engines[name].label
 
+    def work(self, settings: ExtractSettings) -> Work:
+        """What a worker does."""
+        return Work(self.changed.file.media_type, self.todo, self.results, settings, self.kept)
+
 
 def read_with_engines(run: IngestRun, changed: deque[SourceFile]) -> Generator[ReadBatch, None, None]:
     """The readings of the changed files, as engines finish them; a canceled run is aborted. Empties `changed`."""
@@ -70,7 +83,7 @@ def read_with_engines(run: IngestRun, changed: deque[SourceFile]) -> Generator[R
             if run.handle.is_canceled():
                 run.report.aborted = True
                 return
-            if not (changed and engines.has_room):
+            if not (changed and engines.has_room(changed[0])):
                 batch = engines.finished()
             elif not run.engines.can_read(family_of(changed[0].media_type)):
                 run.leave_unread(changed.popleft())
@@ -84,6 +97,53 @@ def read_with_engines(run: IngestRun, changed: deque[SourceFile]) -> Generator[R
                 yield batch
 
 
+class _EnginesAway:
+    """A cluster that runs engines, to be closed."""
+
+    def __init__(self, run: IngestRun, limits: Limits) -> None:
+        """Raises: ConfigError, ModelMissing; ClusterFailed without a worker that has this version of kb."""
+        plan = run.request.extraction
+        speech = plan.settings.speech
+        models = (speech.model,) if speech is not None else ()
+        notes = run.report.notes
+        self.joined = JoinedCluster(plan.compute, run.handle, notes, (KB,), without_secrets(plan.settings), models)
+        self.pool: ClusterPool[_Stepped] = ClusterPool(
+            self.joined.cluster, limits, needs=_needs, accepts=_are_results, result_bytes=_RESULT_BYTES
+        )
+        self._kept_here = plan.kept_here
+
+    def has_room(self, byte_len: int) -> bool:
+        """Whether a file of that size may be sent; one that never may is worked on here."""
+        weight_bytes = byte_len + _RESULT_BYTES
+        return self.joined.cluster.has_room(weight_bytes) or not self.joined.cluster.fits(weight_bytes)
+
+    def takes(self, file: _Stepped) -> bool:
+        """Whether a file goes there: no encrypted one, none for an engine that only this machine has."""
+        if file.passwords or self._kept_here(file.changed.file.workspace_path):
+            return False
+        if any(step.plugin is not None or step.module == _CAPTION for step in file.todo):
+            return False
+        cluster = self.joined.cluster
+        return cluster.fits(len(file.content.data) + _RESULT_BYTES) and cluster.can_run(_needs(file))
+
+    def close(self) -> None:
+        """Disconnects; what is under way is canceled."""
+        self.joined.close()
+
+
+def _needs(file: _Stepped) -> frozenset[str]:
+    return frozenset((KB, *map(engine_fact, file.todo)))
+
+
+def _are_results(file: _Stepped, value: object) -> bool:
+    """Whether a worker's value can be the results of a file: those of its steps, each JSON, by engines that it has."""
+    if not isinstance(value, StepsDone) or isinstance(value.error, _ENGINE_UNUSABLE):
+        return False
+    for data in value.results.values():
+        json.loads(data)
+    return value.results.keys() <= {step.name for step in file.todo}
+
+
 class _EngineFiles:
     """The files that engines are reading, several at once, and the cache of their results."""
 
@@ -92,16 +152,22 @@ class _EngineFiles:
         self.in_hand = 0
         self._run = run
         self._cache = None if run.request.dry_run else DerivedCache(plan.cache, plan.cache_bytes)
-        self._pool: WorkerPool[_Stepped] = WorkerPool(plan.processes, Limits(plan.memory_bytes, plan.quiet_cpu_s))
+        limits = Limits(plan.memory_bytes, plan.quiet_cpu_s)
+        self._pool: WorkerPool[_Stepped] = WorkerPool(plan.processes, limits)
+        self._waiting: deque[_Stepped] = deque()  # for a process here
+        self._away = _EnginesAway(run, limits) if plan.compute.scheduler and not run.request.dry_run else None
 
-    @property
-    def has_room(self) -> bool:
-        """Whether another file can be handed to a worker."""
-        return self._pool.has_room
+    def has_room(self, file: SourceFile) -> bool:
+        """Whether a worker can take another file, this one."""
+        if self._away is None:
+            return self._pool.has_room
+        return len(self._waiting) < _MOST_WAITING and self._away.has_room(file.byte_len)
 
     def close(self) -> None:
         """Ends the workers and drops their unfinished work."""
         self._pool.close()
+        if self._away is not None:
+            self._away.close()
         if self._cache is not None:
             self._cache.close()
 
@@ -136,7 +202,7 @@ class _EngineFiles:
         """The files that the workers finished, after a short wait."""
         done: ReadBatch = []
         with self._run.report.stages.measure("engines"):
-            for file, reply in self._pool.replies(_POLL_S):
+            for file, reply in self._replies():
                 if isinstance(reply, Done | Lost):
                     self.in_hand -= 1
                     reading = _lost(reply) if isinstance(reply, Lost) else self._ended(file, reply.value)
@@ -148,6 +214,17 @@ class _EngineFiles:
                 elif self._cache is not None:
                     self._cache.put_unfinished(*file.key(reply.value.name), reply.value.so_far)
         return done
+
+    def _replies(self) -> Iterator[tuple[_Stepped, Told | Done | Lost]]:
+        """The messages of the workers here and on a cluster."""
+        if self._away is None:
+            yield from self._pool.replies(_POLL_S)
+            return
+        while self._waiting and self._pool.has_room:
+            self._hand_over(self._waiting.popleft())
+        self._away.joined.tell(self._run.finished, self._run.total)
+        yield from self._pool.replies(0)
+        yield from self._away.pool.replies(_POLL_S)
 
     def _ended(self, file: _Stepped, reply: StepsDone) -> Reading | None:
         """The reading of a file whose worker is done; None where steps remain, or nothing can be read."""
@@ -161,12 +238,19 @@ class _EngineFiles:
         return error if isinstance(error, ExtractFailed) else ExtractFailed(error.message, error.hint)
 
     def _submit(self, file: _Stepped) -> None:
-        """Submits the remaining steps to a worker."""
-        plan = self._run.request.extraction
+        """Submits the remaining steps to a worker, on a cluster if that can do them."""
         self.in_hand += 1
-        settings = replace(plan.settings, pdf_passwords=file.passwords)
-        work = Work(file.changed.file.media_type, file.todo, file.results, settings, file.kept)
-        self._pool.submit(file, derive_steps, work, file.content.data)
+        if self._away is not None and self._away.takes(file):
+            work = file.work(without_secrets(self._run.request.extraction.settings))
+            self._away.pool.submit(file, derive_there, work, file.content.data)
+        elif self._away is not None and not self._pool.has_room:
+            self._waiting.append(file)
+        else:
+            self._hand_over(file)
+
+    def _hand_over(self, file: _Stepped) -> None:
+        settings = replace(self._run.request.extraction.settings, pdf_passwords=file.passwords)
+        self._pool.submit(file, derive_steps, file.work(settings), file.content.data)
 
     def _read_without(self, file: _Stepped, failed: DerivedName | None, error: ModelError) -> Reading | None:
         """Continues a file whose engine is not usable, with the results of the others, if any."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from kb.domain.documents import PluginChunker
 from kb.domain.kinds import KINDS, Kind, Kinds, MediaFamily, plugin_kind
 from kb.errors import ConfigError, KbError, ModelError, PasswordNeeded, PluginFailed
 from kb.extract.registry import Step, extractor_of
+from kb.operations.compute.plan import HERE, ComputePlan
+from kb.operations.opening.exposure import no_path
 from kb.plugins import find_plugin, told_by
 
 _EXTENSION = re.compile(r"[a-z0-9_]{1,12}")
@@ -87,7 +89,10 @@ def _printed(command: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPlan:
-    """Which files are read, by which engines, and within which limits."""
+    """Which files are read, by which engines, within which limits, and on which cluster, if any.
+
+    `kept_here`: the paths that never go there.
+    """
 
     families: tuple[MediaFamily, ...]
     settings: ExtractSettings
@@ -97,6 +102,8 @@ class ExtractionPlan:
     memory_bytes: int
     cache: Path
     cache_bytes: int
+    compute: ComputePlan = HERE
+    kept_here: Callable[[str], bool] = no_path
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.sources import Source
 from kb.domain.text import counted
 from kb.errors import (
+    ClusterFailed,
     FileError,
     KbError,
     ModelMissing,
@@ -87,7 +88,7 @@ def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
                 _bring_in_step(run, noted_root)
         except KbError as error:
             report.aborted = True
-            if isinstance(error, StoreError):
+            if isinstance(error, StoreError | ClusterFailed):
                 with suppress(StoreError), sqlite_errors(request.sqlite):  # a full disk may not even hold this row
                     _conclude(run, start_ns)
             raise
@@ -164,7 +165,7 @@ def _embed(run: IngestRun) -> None:
         except (ModelMissing, ModelUnreachable, ModelNotPulled, PluginFailed) as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
             return
-    report.notes += done.mended
+    report.notes += [each for each in done.notes if each not in report.notes]
     report.counts.embeddings_indexed = done.embedded + done.from_cache
     report.aborted = done.aborted
 

@@ -20,6 +20,7 @@ from kb.domain.sources import Source, Sources, nested
 from kb.domain.text import to_posix
 from kb.errors import ConfigError, UsageError
 from kb.extract.registry import extractor_of
+from kb.operations.compute.plan import compute_plan
 from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 from kb.operations.ingest.engines import (
     NO_PLUGINS,
@@ -31,7 +32,7 @@ from kb.operations.ingest.engines import (
 )
 from kb.operations.ingest.read import ChangedFile, ReadingRules, pipeline_tail
 from kb.operations.ingest.unread import UnreadFiles
-from kb.operations.opening.exposure import kept_from_models, no_path
+from kb.operations.opening.exposure import kept_from_models, named_by, no_path
 from kb.operations.opening.own_files import PrivatePlaces, private_places
 from kb.operations.opening.typed_path import as_on_disk, path_below
 from kb.scan.rules import Included
@@ -158,6 +159,7 @@ def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
 def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.families) -> ExtractionPlan:
     """How to read the files that need an engine."""
     ocr, caption, audio = config.ocr, config.image_caption, config.audio
+    compute = compute_plan(config)
     threads = max(1, (os.cpu_count() or 1) // config.indexing.max_parallel_extractors)
     settings = ExtractSettings(
         OcrSettings(ocr.languages, ocr.page_dpi) if ocr.enabled else None,
@@ -173,6 +175,8 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.fami
         memory_bytes=config.indexing.extract_memory_mb * _MB,
         cache=config.derived_cache,
         cache_bytes=config.cache_bytes,
+        compute=compute,
+        kept_here=named_by(compute.kept_here),
     )
 
 

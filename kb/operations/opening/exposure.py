@@ -124,7 +124,12 @@ def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
 
 def kept_from_models(config: Config) -> Callable[[str], bool]:
     """A test for paths that no language model may read. A picture has no tags, so its path alone decides."""
-    matches = rules_for(config, "model").matches()
+    return named_by(rules_for(config, "model"))
+
+
+def named_by(rules: Rules) -> Callable[[str], bool]:
+    """A test for paths that the globs of the rules name. Raises: ConfigError for a malformed one."""
+    matches = rules.matches()
     return lambda path: matches(stored_text(path))
 
 

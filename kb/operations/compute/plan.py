@@ -1,0 +1,51 @@
+"""Which cluster works, and what never goes there: plain values from the configuration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kb.config import Config
+from kb.operations.opening.exposure import Rules, parsed_rules
+from kb.records import NamedTuple
+
+# The tag that says it itself, whatever is configured.
+_ALWAYS = "#never-to-cluster"
+
+
+class ComputePlan(NamedTuple):
+    """The scheduler; "" where everything is worked on here. `kept_here`: the documents that never go there.
+
+    `model_dir` is that of this machine, which workers of a local cluster read.
+    """
+
+    scheduler: str = ""
+    is_insecure: bool = False
+    in_flight_bytes: int = 0
+    kept_here: Rules = Rules((), ())
+    processes: int = 1
+    model_dir: Path = Path()
+
+
+HERE = ComputePlan()
+
+
+def compute_plan(config: Config) -> ComputePlan:
+    """The plan of a configuration."""
+    compute = config.compute
+    return ComputePlan(
+        compute.scheduler,
+        compute.insecure,
+        compute.in_flight_mb * 1_000_000,
+        kept_here(config),
+        os.cpu_count() or 1,
+        config.model_dir,
+    )
+
+
+def kept_here(config: Config) -> Rules:
+    """What never goes to a cluster."""
+    written = (_ALWAYS, *config.compute.never_to_cluster)
+    sources = config.sources
+    kept = tuple(each.name for each in sources.further if "never_to_cluster" in each.kept_from)
+    return parsed_rules(written)._replace(sources=sources, kept_sources=kept)

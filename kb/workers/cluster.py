@@ -1,0 +1,525 @@
+"""A Dask cluster beside the pool of worker processes: the same functions, on workers of a scheduler that the user runs.
+
+    submit(function, …) ─▶ scheduler ─▶ a worker that passed the check ─▶ result, checked ─▶ Pending
+
+A worker is checked when it appears: it must hold what a task needs, in the version that is here. Arguments and results
+travel as bytes. Dask runs the tasks of a lost worker again elsewhere. The library `distributed` is imported here alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from time import monotonic
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from kb.domain.ids import content_hash
+from kb.errors import ClusterFailed, ConfigError, worded
+from kb.workers.pool import Done, Limits, Lost, WorkerPool
+
+Key = TypeVar("Key")
+
+Facts: TypeAlias = Mapping[str, str]
+"""What a machine holds, by name, with its version or hash: kb, models, engines."""
+
+LOCAL = "local"
+
+_CONNECT_S = 15
+# How often workers are looked for, and how long a run waits for one that can take its tasks.
+_LOOK_S = 1.0
+_PATIENCE_S = 60.0
+# Tasks a thread of a worker has at once: one runs, the others are there when it ends.
+_TASKS_A_THREAD = 3
+# A task that fails on so many workers is lost.
+_MOST_TRIES = 3
+
+
+class Place(NamedTuple):
+    """Where the cluster is, and how much of it may be under way: bytes sent or expected back, not yet taken."""
+
+    address: str
+    is_insecure: bool
+    in_flight_bytes: int
+    processes: int
+    environment: Mapping[str, str]
+
+
+class Check(NamedTuple):
+    """`ask(*arguments)` runs on a worker and returns its facts; `wanted` are those of this machine."""
+
+    ask: Callable[..., Facts]
+    arguments: tuple[object, ...]
+    wanted: Facts
+
+
+class ClusterState(NamedTuple):
+    """Workers that passed the check, with their threads; tasks done and under way; bytes sent and received."""
+
+    workers: int
+    threads: int
+    done: int
+    under_way: int
+    sent_bytes: int
+    received_bytes: int
+
+
+@dataclass(slots=True)
+class WorkerState:
+    """One worker: its threads, its facts, and why it gets no task at all, if so."""
+
+    threads: int
+    facts: Facts = field(default_factory=dict)
+    refused: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Pending:
+    """A submitted task. Its bytes count as under way until the result is taken."""
+
+    payload: bytes
+    digest: str
+    needs: frozenset[str]
+    accepts: Callable[[Any], bool]
+    weight_bytes: int
+    release: Callable[[Pending], None]
+    answer: Future[Done | Lost] = field(default_factory=Future)
+    tries: int = 0
+    avoided: set[str] = field(default_factory=set)
+    allowed: frozenset[str] = frozenset()
+    running: Any = None  # distributed.Future
+
+    def result(self, timeout_s: float | None = None) -> Done | Lost:
+        """What the function returned. Raises: TimeoutError; ClusterFailed where the cluster is gone."""
+        done = self.answer.result(timeout_s)
+        self.release(self)
+        return done
+
+
+class Cluster:
+    """A connection to a scheduler and the tasks submitted through it, to be closed."""
+
+    def __init__(self, place: Place, check: Check) -> None:
+        """Raises: ConfigError for an address in clear on another machine; ClusterFailed without a usable worker."""
+        self._place = place
+        self._check = check
+        self._lock = threading.RLock()
+        self._tasks: set[Pending] = set()
+        self._untaken: set[Pending] = set()
+        self._ended: SimpleQueue[tuple[Pending, Any] | None] = SimpleQueue()
+        self._closing = threading.Event()
+        self._failure: ClusterFailed | None = None
+        self._done = self._sent = self._received = 0
+        self._starved_since: float | None = None
+        self.workers: dict[str, WorkerState] = {}
+        self._client, self._own = _connected(place)
+        self.dashboard = str(self._client.dashboard_link)
+        try:
+            self._look()
+            self._threads = [threading.Thread(target=each, daemon=True) for each in (self._keep, self._collect)]
+            for thread in self._threads:
+                thread.start()
+        except BaseException:
+            self._disconnect()
+            raise
+
+    @property
+    def wanted(self) -> Facts:
+        """What this machine holds."""
+        return self._check.wanted
+
+    @property
+    def state(self) -> ClusterState:
+        """The figures of this moment."""
+        with self._lock:
+            fit = [each for each in self.workers.values() if each.refused is None]
+            threads = sum(each.threads for each in fit)
+            return ClusterState(len(fit), threads, self._done, len(self._tasks), self._sent, self._received)
+
+    def lacking(self, needs: Iterable[str]) -> dict[str, str]:
+        """By address, why a worker gets no task with these needs."""
+        wanted = frozenset(needs)
+        with self._lock:
+            said = {address: self._unfit(each, wanted) for address, each in self.workers.items()}
+        return {address: why for address, why in said.items() if why is not None}
+
+    def can_run(self, needs: Iterable[str]) -> bool:
+        """Whether a worker has all that such a task needs."""
+        with self._lock:
+            return bool(self._fit(frozenset(needs)))
+
+    def has_room(self, weight_bytes: int) -> bool:
+        """Whether a task of that weight may be submitted: within the bytes under way, and with threads to run it."""
+        with self._lock:
+            under_way = sum(each.weight_bytes for each in self._untaken)
+            threads = sum(each.threads for each in self.workers.values() if each.refused is None)
+            is_wanted = len(self._tasks) < _TASKS_A_THREAD * max(threads, 1)
+            return is_wanted and under_way + weight_bytes <= self._place.in_flight_bytes
+
+    def fits(self, weight_bytes: int) -> bool:
+        """Whether a task of that weight may ever be submitted."""
+        return weight_bytes <= self._place.in_flight_bytes
+
+    def submit(
+        self,
+        function: Callable[..., object],
+        *arguments: object,
+        needs: Iterable[str],
+        accepts: Callable[[Any], bool],
+        result_bytes: int,
+    ) -> Pending:
+        """Submits `function(*arguments)`, named by its module, to a worker with what it needs.
+
+        A result that `accepts` refuses is tried elsewhere, and its worker gets no other task.
+        """
+        payload = pickle.dumps((function, arguments))
+        weight = len(payload) + result_bytes
+        task = Pending(payload, content_hash(payload), frozenset(needs), accepts, weight, self._release)
+        with self._lock:
+            self._tasks.add(task)
+            self._untaken.add(task)
+            self._start(task)
+        return task
+
+    def run_on(self, addresses: Sequence[str], function: Callable[..., object], *arguments: object) -> dict[str, Any]:
+        """What the function returns or raises on each of these workers, by address, beside their tasks."""
+        payload = pickle.dumps((function, arguments))
+        replies = self._client.run(_called, payload, workers=list(addresses), on_error="return")
+        return {address: replies.get(address) for address in addresses}
+
+    def look_again(self) -> None:
+        """Checks all workers again."""
+        with self._lock:
+            self.workers.clear()
+        self._look()
+
+    def close(self) -> None:
+        """Cancels what is under way, and disconnects."""
+        self._closing.set()
+        self._ended.put(None)
+        for thread in self._threads:
+            thread.join()
+        with self._lock:
+            running = [task.running for task in self._tasks if task.running is not None]
+            self._tasks.clear()
+        if self._failure is None and running:
+            with suppress(Exception):  # the scheduler may be gone
+                self._client.cancel(running)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
+        for each in (self._client, self._own):
+            if each is not None:
+                with suppress(Exception):
+                    each.close()
+
+    def _release(self, task: Pending) -> None:
+        with self._lock:
+            self._untaken.discard(task)
+
+    def _fit(self, needs: frozenset[str]) -> frozenset[str]:
+        return frozenset(address for address, each in self.workers.items() if self._unfit(each, needs) is None)
+
+    def _unfit(self, worker: WorkerState, needs: frozenset[str]) -> str | None:
+        """Why a worker cannot run a task with these needs; None where it can."""
+        if worker.refused is not None:
+            return worker.refused
+        for name in sorted(needs):
+            if name in worker.facts and worker.facts[name] != self._check.wanted[name]:
+                return f"has {name} {worker.facts[name]}, and {self._check.wanted[name]} is here"
+            if name not in worker.facts:
+                return f"has no {name}"
+        return None
+
+    def _start(self, task: Pending) -> None:
+        """Hands a task to the scheduler; it waits here where no worker can run it."""
+        task.allowed = self._fit(task.needs) - task.avoided
+        task.running = None
+        if self._failure is not None:
+            self._tasks.discard(task)
+            task.answer.set_exception(self._failure)
+        elif task.allowed:
+            key = f"kb-{uuid4().hex}"
+            workers = sorted(task.allowed)
+            task.running = self._client.submit(_answered, task.payload, key=key, workers=workers, pure=False)
+            task.running.add_done_callback(lambda ended: self._ended.put((task, ended)))
+            self._sent += len(task.payload)
+
+    def _keep(self) -> None:
+        """Runs on a thread: looks for workers, and restarts tasks whose workers are gone."""
+        while not self._closing.wait(_LOOK_S):
+            try:
+                self._look()
+            except ClusterFailed as error:
+                self._fail(error)
+                return
+
+    def _look(self) -> None:
+        """Checks new workers; restarts the tasks that none of the others may run. Raises: ClusterFailed."""
+        try:
+            there = dict(self._client.nthreads())
+            new = [address for address in there if address not in self.workers]
+            replies = self.run_on(new, self._check.ask, *self._check.arguments) if new else {}
+        except Exception as error:  # whatever a broken connection raises
+            raise _gone(self._place.address, error) from error
+        with self._lock:
+            for address in self.workers.keys() - there.keys():
+                del self.workers[address]
+            for address, reply in replies.items():
+                self.workers[address] = self._checked(address, there[address], reply)
+            for task in list(self._tasks):
+                if task.running is None or not task.allowed & there.keys():
+                    self._restart(task)
+            is_starved = any(task.running is None for task in self._tasks)
+        now = monotonic()
+        self._starved_since = (self._starved_since or now) if is_starved else None
+        if self._starved_since is not None and now - self._starved_since > _PATIENCE_S:
+            raise ClusterFailed(
+                f"{self._place.address} has had no usable worker for {_PATIENCE_S:.0f} s",
+                "kb cluster status names its workers; kb ingest goes on from here",
+            )
+
+    def _checked(self, address: str, threads: int, reply: object) -> WorkerState:
+        if isinstance(reply, ModuleNotFoundError):
+            return WorkerState(threads, refused=f"has no kb: {worded(reply)}")
+        if not isinstance(reply, Mapping):
+            why = worded(reply) if isinstance(reply, BaseException) else "no answer"
+            return WorkerState(threads, refused=f"does not answer the check: {why}")
+        if is_in_clear(address) and not self._place.is_insecure:
+            return WorkerState(threads, reply, "is reached in clear over the network (compute.insecure)")
+        return WorkerState(threads, reply)
+
+    def _restart(self, task: Pending) -> None:
+        running, task.running = task.running, None
+        if running is not None:
+            with suppress(Exception):  # the scheduler may be gone
+                running.cancel()
+        self._start(task)
+
+    def _collect(self) -> None:
+        """Runs on a thread: takes ended tasks, as many at once as there are."""
+        while self._collected():
+            pass
+
+    def _collected(self) -> bool:
+        """Waits for ended tasks and takes their answers; False where no more are to be taken."""
+        ended = [self._ended.get()]
+        while not self._ended.empty():
+            ended.append(self._ended.get())
+        current = [each for each in ended if each is not None and each[0].running is each[1]]
+        finished = [each for each in current if each[1].status == "finished"]
+        answers: Sequence[object] = ()
+        try:
+            answers = self._client.gather([running for _, running in finished]) if finished else ()
+        except Exception as error:  # noqa: BLE001  of the connection, or of reading an answer
+            if not self._is_lost():
+                answers = [error] * len(finished)
+        with self._lock:
+            for (task, _), answer in zip(finished, answers, strict=False):
+                self._take(task, answer)
+            for task, running in current:
+                if running.status == "error":
+                    self._take_error(task, running)
+                elif running.status != "finished" and not self._closing.is_set() and not self._is_lost():
+                    self._restart(task)
+        if self._is_lost() and not self._closing.is_set():
+            self._fail(_gone(self._place.address, None))
+        return None not in ended
+
+    def _is_lost(self) -> bool:
+        return bool(self._client.status != "running")
+
+    def _take(self, task: Pending, answer: object) -> None:
+        """Checks an answer: of this task, readable, and a result that its submitter accepts."""
+        match answer:
+            case (str(worker), str(digest), bytes(packed)) if digest == task.digest:
+                self._received += len(packed)
+                try:
+                    value = pickle.loads(packed)
+                    is_accepted = task.accepts(value)
+                except Exception:  # noqa: BLE001  nonsense may raise anything
+                    is_accepted = False
+                if is_accepted:
+                    self._done += 1
+                    self._finish(task, Done(value))
+                else:
+                    self._refuse(task, worker, "returned a result that cannot be right")
+            case (str(worker), *_):
+                self._refuse(task, worker, "returned the result of something else")
+            case _:
+                self._again(task, "gave no answer that can be read")
+
+    def _refuse(self, task: Pending, address: str, why: str) -> None:
+        """Gives a worker no other task, and this one to another."""
+        worker = self.workers.setdefault(address, WorkerState(0))
+        worker.refused = worker.refused or why
+        self._again(task, why)
+
+    def _take_error(self, task: Pending, running: Any) -> None:
+        from distributed.scheduler import KilledWorker
+
+        error = running.exception()
+        if isinstance(error, KilledWorker):
+            self._finish(task, Lost(f"was lost with {error.allowed_failures + 1} workers", by_limit=False))
+        else:
+            self._again(task, f"failed on a worker: {worded(error)}")
+
+    def _again(self, task: Pending, why: str) -> None:
+        task.tries += 1
+        if task.tries == _MOST_TRIES:
+            self._finish(task, Lost(why, by_limit=False))
+        else:
+            self._restart(task)
+
+    def _finish(self, task: Pending, result: Done | Lost) -> None:
+        self._tasks.discard(task)
+        task.running = None
+        task.payload = b""
+        task.answer.set_result(result)
+
+    def _fail(self, error: ClusterFailed) -> None:
+        """Ends every task with an error; those that came back stay."""
+        with self._lock:
+            self._failure = self._failure or error
+            for task in self._tasks:
+                if not task.answer.done():
+                    task.answer.set_exception(self._failure)
+            self._tasks.clear()
+
+
+class ClusterPool(Generic[Key]):
+    """Tasks on a cluster named by keys, as `WorkerPool` has them; progress of running tasks is not reported."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        limits: Limits,
+        *,
+        needs: Callable[[Key], Iterable[str]],
+        accepts: Callable[[Key, Any], bool],
+        result_bytes: int,
+    ) -> None:
+        self._cluster = cluster
+        self._limits = limits
+        self._needs = needs
+        self._accepts = accepts
+        self._result_bytes = result_bytes
+        self._keys: dict[Future[Done | Lost], tuple[Key, Pending]] = {}
+
+    def submit(self, key: Key, function: Callable[..., object], *arguments: object) -> None:
+        """Hands `function(tell, *arguments)` to a process of a worker."""
+        task = self._cluster.submit(
+            in_process,
+            self._limits,
+            function,
+            *arguments,
+            needs=self._needs(key),
+            accepts=lambda reply: (
+                isinstance(reply, Lost) or (isinstance(reply, Done) and self._accepts(key, reply.value))
+            ),
+            result_bytes=self._result_bytes,
+        )
+        self._keys[task.answer] = key, task
+
+    def replies(self, timeout_s: float) -> Iterator[tuple[Key, Done | Lost]]:
+        """The results that are there; waits up to `timeout_s` for the first. Raises: ClusterFailed after the last."""
+        ended = wait(self._keys, timeout_s, FIRST_COMPLETED).done if self._keys else ()
+        failure = None
+        for answer in ended:
+            key, task = self._keys.pop(answer)
+            try:
+                reply = task.result()
+            except ClusterFailed as error:
+                failure = error
+                continue
+            yield key, reply.value if isinstance(reply, Done) else reply
+        if failure is not None:
+            raise failure
+
+
+_here = threading.local()
+
+
+def in_process(limits: Limits, function: Callable[..., object], *arguments: object) -> Done | Lost:
+    """Runs on a worker: the function in a process within limits, as at home, so that its crash is not the worker's."""
+    pool: WorkerPool[None] | None = getattr(_here, "pool", None)
+    if pool is None:
+        pool = _here.pool = WorkerPool(1, limits._replace(idle_s=_PATIENCE_S))
+    return pool.run(None, function, *arguments)
+
+
+def _answered(payload: bytes) -> tuple[str, str, bytes]:
+    """Runs on a worker: its address, the hash of what it was given, and what the function returns."""
+    from distributed import get_worker
+
+    return get_worker().address, content_hash(payload), pickle.dumps(_called(payload))
+
+
+def _called(payload: bytes) -> object:
+    """Runs on a worker, and beside its tasks."""
+    function, arguments = pickle.loads(payload)
+    return function(*arguments)
+
+
+def is_in_clear(address: str) -> bool:
+    """Whether an address leads to another machine without encryption."""
+    parts = urlsplit(address)
+    return parts.scheme != "tls" and not _is_here(parts.hostname or "")
+
+
+def _is_here(host: str) -> bool:
+    """Whether each address of a host is of this machine: only such an address can be bound."""
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        for family, kind, protocol, _, place in found:
+            with socket.socket(family, kind, protocol) as bound:
+                bound.bind(place)
+    except OSError:
+        return False
+    return bool(found)
+
+
+def _connected(place: Place) -> tuple[Any, Any]:
+    """A client of the scheduler, and the local cluster if one was started. Raises: ConfigError, ClusterFailed."""
+    if place.address != LOCAL and is_in_clear(place.address) and not place.is_insecure:
+        raise ConfigError(
+            f"compute.scheduler {place.address} would carry your notes over the network in clear",
+            "use tls:// (docs/cluster.md), or set compute.insecure = true on a network you trust",
+        )
+    import dask
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are raised
+    dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+    own = None
+    try:
+        if place.address == LOCAL:
+            own = LocalCluster(
+                n_workers=place.processes,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                env=dict(place.environment),
+            )
+        client = Client(own or place.address, timeout=_CONNECT_S, set_as_default=False, name="kb")
+    except (OSError, ValueError, TypeError) as error:  # TypeError: tls:// without certificates
+        if own is not None:
+            own.close()
+        hint = "is it running? dask scheduler starts one; docs/cluster.md"
+        raise ClusterFailed(f"no Dask scheduler at {place.address}: {worded(error)}", hint) from error
+    return client, own
+
+
+def _gone(address: str, cause: BaseException | None) -> ClusterFailed:
+    why = f": {worded(cause)}" if cause is not None else ""
+    return ClusterFailed(
+        f"the Dask scheduler at {address} is gone{why}", "what came back is kept; kb ingest goes on from here"
+    )
