@@ -27,6 +27,8 @@ from kb.domain.ingest_events import ClusterJoined, ClusterProgress, EmbedBatchSt
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.errors import ClusterFailed, ConfigError
+from kb.models.manifest import MANIFEST_FILE, model_files, read_installed, write_manifest
+from kb.operations.compute.cluster import cluster_status, prepare_cluster
 from kb.operations.ingest import read
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
@@ -229,6 +231,31 @@ def test_what_is_kept_here_is_never_sent(workspace: Workspace, dask_cluster: Das
     assert "marmalade" not in sent
     assert "walrus" not in sent
     assert workspace.query("SELECT count(*) FROM embedding_records WHERE status != 'committed'") == [(0,)]
+
+
+def test_models_are_sent_once_to_the_caches_that_lack_them(
+    workspace: Workspace, dask_cluster: DaskCluster, tmp_path: Path
+) -> None:
+    model = dask_cluster.models / PRIMARY
+    installed = read_installed(dask_cluster.models, PRIMARY)
+    (model / MANIFEST_FILE).unlink()
+    (model / "weights.bin").write_bytes(bytes(range(256)) * 40_000)
+    write_manifest(model, installed._replace(files=model_files(model)))
+    dask_cluster.start_worker(models=tmp_path / "one cache")
+    dask_cluster.start_worker(models=tmp_path / "one cache")
+    dask_cluster.start_worker(models=tmp_path / "another")
+    dask_cluster.start_worker("other version", models=tmp_path / "none")
+    use(workspace, dask_cluster)
+    lack = f"has no model {PRIMARY}"
+    before = cluster_status(workspace.config)
+    assert [lack in worker.lacks for worker in before.workers].count(True) == 4
+    after = prepare_cluster(workspace.config, RunHandle())
+    assert len(after.sent) in (2, 3), "those that share a cache may be sent it both"
+    assert [lack in worker.lacks for worker in after.workers].count(True) == 1
+    assert not (tmp_path / "none").exists()
+    assert (tmp_path / "another" / PRIMARY / "weights.bin").stat().st_size == 256 * 40_000
+    assert prepare_cluster(workspace.config, RunHandle()).sent == ()
+    assert [note for note in run(workspace).notes if lack in note] == []
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ COMMANDS = {
     "config": ("setup", "Show the configuration in effect."),
     "doctor": ("state", "Check the installation, the index and the models."),
     "schema": ("state", "Show what this kb can do, its versions, and what is indexed."),
+    "cluster": ("cluster", "Show the workers of a Dask scheduler, and send models to them."),
     "watch": ("watch", "Keep the index as your files are, and answer calls of other terminals at once."),
     "mcp": ("serve", "Serve the knowledge base to agents (Model Context Protocol)."),
     "audit": ("answers", "Show which texts agents received."),

@@ -151,6 +151,17 @@ class Cluster:
             said = {address: self._unfit(each, wanted) for address, each in self.workers.items()}
         return {address: why for address, why in said.items() if why is not None}
 
+    def differences(self) -> dict[str, tuple[int, tuple[str, ...]]]:
+        """By address, a worker's threads, and everything that is not there as it is here."""
+        with self._lock:
+            return {
+                address: (
+                    each.threads,
+                    tuple(dict.fromkeys(why for name in self.wanted if (why := self._unfit(each, frozenset((name,)))))),
+                )
+                for address, each in self.workers.items()
+            }
+
     def can_run(self, needs: Iterable[str]) -> bool:
         """Whether a worker has all that such a task needs."""
         with self._lock:
@@ -196,7 +207,7 @@ class Cluster:
         return {address: replies.get(address) for address in addresses}
 
     def look_again(self) -> None:
-        """Checks all workers again."""
+        """Checks all workers again. Raises: ClusterFailed."""
         with self._lock:
             self.workers.clear()
         self._look()

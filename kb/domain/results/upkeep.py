@@ -155,6 +155,24 @@ class ConfigReport(NamedTuple):
     values: Mapping[str, ConfigValue]
 
 
+class ClusterWorker(NamedTuple):
+    """A worker of a Dask scheduler; `lacks`: in words what is not as on this machine, so that it gets no such task."""
+
+    address: str
+    threads: int
+    lacks: tuple[str, ...]
+
+
+@on_wire("cluster_report.v1")
+class ClusterReport(NamedTuple):
+    """The configured scheduler, its dashboard, its workers, and the models sent to them, if any."""
+
+    scheduler: str
+    dashboard: str
+    workers: tuple[ClusterWorker, ...]
+    sent: tuple[str, ...] = ()
+
+
 @on_wire("proof.v1")
 class Proof(NamedTuple):
     """Merkle roots, BLAKE3 in hex: over the other three; over documents; chunks with their text; vectors.

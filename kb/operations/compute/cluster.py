@@ -6,22 +6,31 @@ plan → connected, workers checked → tasks → results, checked → what came
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from time import monotonic
+from urllib.parse import urlsplit
 
+from kb.config import Config
 from kb.domain.derived import ExtractSettings
 from kb.domain.ingest_events import ClusterJoined, ClusterProgress
-from kb.domain.run_handle import RunHandle
-from kb.errors import ClusterFailed
+from kb.domain.results.upkeep import ClusterReport, ClusterWorker
+from kb.domain.run_handle import RunHandle, StepProgress
+from kb.errors import ClusterFailed, UsageError, worded
+from kb.models.manifest import MANIFEST_FILE, manifest_bytes, read_installed
 from kb.models.requirements import lacking_packages, require
-from kb.operations.compute.plan import ComputePlan
-from kb.operations.compute.there import KB, MODELS, facts
+from kb.operations.compute.plan import ComputePlan, compute_plan
+from kb.operations.compute.there import KB, MODELS, facts, model_fact, take_model, take_part
+from kb.operations.ingest.requests import extract_settings
 from kb.workers.cluster import Check, Cluster, Place
 
 # How often progress is reported, and over how many of these reports the rate is taken.
 _TELL_S = 1.0
 _RATE_OVER = 30
+# The piece of a model's file that is sent at once.
+_PIECE_BYTES = 8_000_000
 
 
 class JoinedCluster:
@@ -94,5 +103,70 @@ def without_secrets(settings: ExtractSettings) -> ExtractSettings:
     return replace(settings, caption=None, pdf_passwords=())
 
 
-NEEDED: frozenset[str] = frozenset((KB,))
-"""What every task needs."""
+def cluster_status(config: Config) -> ClusterReport:
+    """The workers of the configured scheduler, and what they lack. Raises: UsageError, ConfigError, ClusterFailed."""
+    with closing(_opened(config)) as cluster:
+        return _report(config, cluster, ())
+
+
+def prepare_cluster(config: Config, handle: RunHandle) -> ClusterReport:
+    """Sends the installed models that the configuration names to the workers that lack them, into their caches.
+
+    One worker a machine is sent a model at a time: the others of that machine have it then, unless their cache is
+    another. Raises: UsageError, ConfigError, ClusterFailed, Canceled.
+    """
+    sent: list[str] = []
+    with closing(_opened(config)) as cluster:
+        for name in _models(config):
+            tried: set[str] = set()
+            while lacking := cluster.lacking((KB, model_fact(name))).keys() - cluster.lacking((KB,)).keys() - tried:
+                chosen = list({urlsplit(address).hostname: address for address in sorted(lacking)}.values())
+                _send(cluster, config.model_dir, name, chosen, handle)
+                tried |= set(chosen)
+                sent += [f"{name} to {address}" for address in chosen]
+                cluster.look_again()
+        return _report(config, cluster, tuple(sent))
+
+
+def _send(cluster: Cluster, model_dir: Path, name: str, addresses: Sequence[str], handle: RunHandle) -> None:
+    """Sends a model's files, its manifest last. Raises: ClusterFailed where a worker does not take it; Canceled."""
+    installed = read_installed(model_dir, name)
+    done_bytes = 0
+    for file in (*(each.path for each in installed.files), MANIFEST_FILE):
+        with (model_dir / name / file).open("rb") as content:
+            offset_bytes = 0
+            while (data := content.read(_PIECE_BYTES)) or not offset_bytes:
+                handle.stop_if_canceled(f"{file} was sent", "kb cluster prepare begins again")
+                _all_took(cluster.run_on(addresses, take_part, name, file, offset_bytes, data), name)
+                offset_bytes += len(data)
+                done_bytes += len(data)
+                handle.tell(StepProgress(f"sending {name}", done_bytes, installed.size_bytes, "bytes"))
+                if not data:
+                    break
+    _all_took(cluster.run_on(addresses, take_model, name), name)
+
+
+def _all_took(replies: Mapping[str, object], name: str) -> None:
+    for address, reply in replies.items():
+        if isinstance(reply, BaseException):
+            raise ClusterFailed(
+                f"worker {address} did not take {name}: {worded(reply)}", "kb cluster status"
+            ) from reply
+
+
+def _opened(config: Config) -> Cluster:
+    plan = compute_plan(config)
+    if not plan.scheduler:
+        raise UsageError("compute.scheduler names no cluster", "kb --set compute.scheduler=tcp://… cluster status")
+    return open_cluster(plan, extract_settings(config), _models(config))
+
+
+def _models(config: Config) -> tuple[str, ...]:
+    """The installed models that the configuration names: the encoder, and the one that hears speech."""
+    named = (config.models_embedding.model, config.audio.model)
+    return tuple(name for name in named if manifest_bytes(config.model_dir, name) is not None)
+
+
+def _report(config: Config, cluster: Cluster, sent: tuple[str, ...]) -> ClusterReport:
+    workers = (ClusterWorker(address, *found) for address, found in sorted(cluster.differences().items()))
+    return ClusterReport(config.compute.scheduler, cluster.dashboard, tuple(workers), sent)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 from threading import Lock
 from typing import TYPE_CHECKING, cast
 
@@ -20,7 +21,8 @@ from kb.domain.ids import content_hash
 from kb.embed.encoders import open_embedder
 from kb.errors import KbError, ModelCorrupt, ModelError
 from kb.extract.registry import EXTRACTORS, Step
-from kb.models.manifest import InstalledModel, read_installed
+from kb.models.manifest import InstalledModel, read_installed, verify_model
+from kb.private import make_private_folder
 from kb.store.caches import CachedVector
 
 if TYPE_CHECKING:
@@ -110,6 +112,24 @@ def _checked(embedder: Embedder, vectors: Vectors, texts: int) -> Vectors:
             f"kb models verify {model.name}",
         )
     return vectors
+
+
+def take_part(name: str, file: str, offset_bytes: int, data: bytes) -> None:
+    """Writes a piece of a model's file beside the models, as `take_model` expects it."""
+    path = models_here() / f".{name}-incoming" / file
+    make_private_folder(path.parent)
+    with path.open("r+b" if offset_bytes else "wb") as incoming:
+        incoming.seek(offset_bytes)
+        incoming.write(data)
+
+
+def take_model(name: str) -> None:
+    """Puts the model whose files have come into its place. Raises: ModelCorrupt for a wrong size or checksum."""
+    folder = models_here()
+    incoming = f".{name}-incoming"
+    verify_model(folder, incoming)
+    rmtree(folder / name, ignore_errors=True)
+    (folder / incoming).rename(folder / name)
 
 
 def derive_there(tell: Tell, work: Work, data: bytes) -> StepsDone:

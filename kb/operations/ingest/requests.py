@@ -158,17 +158,10 @@ def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
 
 def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.families) -> ExtractionPlan:
     """How to read the files that need an engine."""
-    ocr, caption, audio = config.ocr, config.image_caption, config.audio
     compute = compute_plan(config)
-    threads = max(1, (os.cpu_count() or 1) // config.indexing.max_parallel_extractors)
-    settings = ExtractSettings(
-        OcrSettings(ocr.languages, ocr.page_dpi) if ocr.enabled else None,
-        CaptionSettings(caption.model, config.models_llm.endpoint) if caption.enabled else None,
-        SpeechSettings(audio.model, config.model_dir, audio.language, threads) if audio.enabled else None,
-    )
     return ExtractionPlan(
         families=tuple(families),
-        settings=settings,
+        settings=extract_settings(config),
         passwords=PdfPasswords(config.extract.pdf_passwords, config.extract.pdf_passwords_command),
         processes=config.indexing.max_parallel_extractors,
         quiet_cpu_s=config.indexing.extract_timeout_s,
@@ -177,6 +170,17 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.fami
         cache_bytes=config.cache_bytes,
         compute=compute,
         kept_here=named_by(compute.kept_here),
+    )
+
+
+def extract_settings(config: Config) -> ExtractSettings:
+    """The settings of the engines, without passwords."""
+    ocr, caption, audio = config.ocr, config.image_caption, config.audio
+    threads = max(1, (os.cpu_count() or 1) // config.indexing.max_parallel_extractors)
+    return ExtractSettings(
+        OcrSettings(ocr.languages, ocr.page_dpi) if ocr.enabled else None,
+        CaptionSettings(caption.model, config.models_llm.endpoint) if caption.enabled else None,
+        SpeechSettings(audio.model, config.model_dir, audio.language, threads) if audio.enabled else None,
     )
 
 
