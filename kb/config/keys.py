@@ -131,10 +131,12 @@ class SourceConfig(Section):
     )
     exposure: tuple[str, ...] = key(
         (),
-        "whom all of it is kept from, beside what [exposure] says: never_to_mcp, never_to_llm, never_to_web",
+        "whom all of it is kept from, beside what [exposure] and [compute] say: never_to_mcp, never_to_llm, "
+        "never_to_web, never_to_cluster",
         Rule(
-            lambda value: set(value) <= {"never_to_mcp", "never_to_llm", "never_to_web"},
-            "some of never_to_mcp, never_to_llm, never_to_web: a source can be kept from more readers, not from fewer",
+            lambda value: set(value) <= {"never_to_mcp", "never_to_llm", "never_to_web", "never_to_cluster"},
+            "some of never_to_mcp, never_to_llm, never_to_web, never_to_cluster: a source can be kept from more "
+            "readers, not from fewer",
         ),
     )
     language = key("", "the language (ko, en, …) of documents whose own cannot be told")
