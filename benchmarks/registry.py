@@ -31,6 +31,7 @@ BENCHMARKS = {
     "quality": "* what kb eval measures on the judged and refusal sets and on fixtures/golden; needs models",
     "peers": "* words and both against FTS5 in a script, bm25s, tantivy, LanceDB and recoll; needs models",
     "scale": "a warm hybrid search on 10,000, 100,000 and 1,000,000 made-up passages",
+    "cluster": "a Dask cluster: this machine's time and bytes a passage, workers it feeds; needs KB_TEST_MODEL_DIR",
     "ocr": "character error on the rendered fixtures; time against bare tesseract",
     "scans": "made-up scans in columns, page by page: character error and time against bare tesseract",
     "photographed": "made-up photographs of receipts, menus and invoices: whole rows beside bare tesseract's",
@@ -70,6 +71,7 @@ LONG = {
     "code_beside",
     "media",
     "embedded_memory",
+    "cluster",
 }
 """Left out of `all`: they need installed models or engines, or take longer than the rest together."""
 
