@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -64,8 +64,10 @@ MANNERS = {
 class DaskCluster:
     """The processes. `models` is the folder that workers find the fake models in."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tls: Mapping[str, str] | None = None) -> None:
+        """`tls`: variables that name certificates, by which the processes then talk."""
         self.folder = folder
+        self._tls = tls or {}
         self.models = folder / "models"
         for name, embedder in FakeModels().embedders.items():
             write_own_manifest(self.models / name, embedder.model)
@@ -76,7 +78,7 @@ class DaskCluster:
     def start_scheduler(self) -> None:
         """Starts a scheduler; the one before, if any, has ended."""
         told = self.folder / f"scheduler-{time.time_ns()}.json"
-        arguments = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(told))
+        arguments = (*self._of_host(), "--port", "0", "--no-dashboard", "--scheduler-file", str(told))
         self.scheduler = self._start("scheduler", "-m", "distributed.cli.dask_scheduler", *arguments)
         while not told.exists() or not told.read_text():
             assert self.scheduler.poll() is None, (self.folder / "scheduler.log").read_text()
@@ -89,7 +91,7 @@ class DaskCluster:
         self._started += 1
         name = f"w{self._started}"
         program = _WORKER.format(tests=str(TESTS), early=early, late=late)
-        arguments = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--host", "127.0.0.1", "--name", name)
+        arguments = ("--no-nanny", "--nthreads", "1", "--no-dashboard", "--name", name, *self._of_host())
         worker = self._start(name, "-c", program, self.address, *arguments, models=models)
         self.workers.append(worker)
         log = self.folder / f"{name}.log"
@@ -104,6 +106,9 @@ class DaskCluster:
             each.kill()
             each.wait()
 
+    def _of_host(self) -> tuple[str, ...]:
+        return ("--host", f"{'tls' if self._tls else 'tcp'}://127.0.0.1")
+
     def _start(self, name: str, *arguments: str, models: Path | None = None) -> subprocess.Popen[bytes]:
         environment = {
             **os.environ,
@@ -111,6 +116,7 @@ class DaskCluster:
             "KB_CLUSTER_MODELS": str(models or self.models),
             "RECORD": str(self.folder),
             "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "2",
+            **self._tls,
         }
         with (self.folder / f"{name}.log").open("wb") as log:
             return subprocess.Popen(

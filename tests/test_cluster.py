@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -256,6 +258,30 @@ def test_models_are_sent_once_to_the_caches_that_lack_them(
     assert (tmp_path / "another" / PRIMARY / "weights.bin").stat().st_size == 256 * 40_000
     assert prepare_cluster(workspace.config, RunHandle()).sent == ()
     assert [note for note in run(workspace).notes if lack in note] == []
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make certificates")
+def test_certificates_are_those_of_dasks_settings(workspace: Workspace, tmp_path: Path) -> None:
+    import dask
+
+    certificate, private_key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1")
+    subprocess.run([*made, "-keyout", private_key, "-out", certificate], check=True, capture_output=True)
+    keys = {"ca-file": certificate}
+    keys |= {
+        f"{who}.{what}": path
+        for who in ("scheduler", "worker", "client")
+        for what, path in (("cert", certificate), ("key", private_key))
+    }
+    named = {f"distributed.comm.tls.{key}": str(path) for key, path in keys.items()}
+    variables = {f"DASK_{key.upper().replace('.', '__').replace('-', '_')}": value for key, value in named.items()}
+    (tmp_path / "tls").mkdir()
+    with closing(DaskCluster(tmp_path / "tls", variables)) as cluster, dask.config.set(named):
+        assert cluster.address.startswith("tls://")
+        cluster.start_worker()
+        use(workspace, cluster)
+        assert run(workspace).notes == []
+    assert workspace.query("SELECT count(*) > 100 FROM embedding_records WHERE status = 'committed'") == [(1,)]
 
 
 @pytest.mark.parametrize(

@@ -508,7 +508,8 @@ def _connected(place: Place) -> tuple[Any, Any]:
     import dask
     from distributed import Client, LocalCluster
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors are raised
+    for name in ("distributed", "distributed.client", "tornado", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are raised
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
     own = None
     try:

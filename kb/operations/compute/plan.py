@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kb.config import Config
-from kb.operations.opening.exposure import Rules, parsed_rules
 from kb.records import NamedTuple
+
+if TYPE_CHECKING:
+    from kb.operations.opening.exposure import Rules
 
 # The tag that says it itself, whatever is configured.
 _ALWAYS = "#never-to-cluster"
@@ -22,7 +25,7 @@ class ComputePlan(NamedTuple):
     scheduler: str = ""
     is_insecure: bool = False
     in_flight_bytes: int = 0
-    kept_here: Rules = Rules((), ())
+    kept_here: Rules | None = None
     processes: int = 1
     model_dir: Path = Path()
 
@@ -37,14 +40,16 @@ def compute_plan(config: Config) -> ComputePlan:
         compute.scheduler,
         compute.insecure,
         compute.in_flight_mb * 1_000_000,
-        kept_here(config),
+        _kept_here(config),
         os.cpu_count() or 1,
         config.model_dir,
     )
 
 
-def kept_here(config: Config) -> Rules:
-    """What never goes to a cluster."""
+def _kept_here(config: Config) -> Rules:
+    """The documents that never go to a cluster."""
+    from kb.operations.opening.exposure import parsed_rules  # a search plans no ingest
+
     written = (_ALWAYS, *config.compute.never_to_cluster)
     sources = config.sources
     kept = tuple(each.name for each in sources.further if "never_to_cluster" in each.kept_from)

@@ -238,7 +238,7 @@ def _away(run: _Run, embedder: LazyEmbedder, passages: int) -> Away | None:
         return None
     from kb.operations.embedding.away import Away
 
-    kept_here = hidden_paths(run.db, plan.kept_here)
+    kept_here = hidden_paths(run.db, plan.kept_here) if plan.kept_here is not None else frozenset[str]()
     return Away(plan, run.handle, run.report.notes, embedder.model, embedder.components, kept_here)
 
 

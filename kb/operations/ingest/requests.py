@@ -169,7 +169,7 @@ def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.fami
         cache=config.derived_cache,
         cache_bytes=config.cache_bytes,
         compute=compute,
-        kept_here=named_by(compute.kept_here),
+        kept_here=named_by(compute.kept_here) if compute.kept_here is not None else no_path,
     )
 
 
