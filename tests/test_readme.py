@@ -166,7 +166,7 @@ def test_each_extra_and_program_that_installing_names_exists() -> None:
         "optional-dependencies"
     ]
     named = {extra for listed in re.findall(r"pip install '\.\[([a-z,]+)\]'", README) for extra in listed.split(",")}
-    assert named == {"pdf", "office", "ocr", "audio", "gguf", "code", "mcp", "ui", "web"}
+    assert named == {"pdf", "office", "ocr", "audio", "cluster", "gguf", "code", "mcp", "ui", "web"}
     assert named <= set(extras)
     for script in blocks(section("Install"), "sh"):
         assert subprocess.run(["bash", "-n", "-c", script], check=False).returncode == 0, script

@@ -379,14 +379,16 @@ class Cluster:
 
         error = running.exception()
         if isinstance(error, KilledWorker):
-            self._finish(task, Lost(f"was lost with {error.allowed_failures + 1} workers", by_limit=False))
+            self._finish(
+                task, Lost(f"was lost with {error.allowed_failures + 1} workers", by_limit=False, by_cluster=True)
+            )
         else:
             self._again(task, f"failed on a worker: {worded(error)}")
 
     def _again(self, task: Pending, why: str) -> None:
         task.tries += 1
         if task.tries == _MOST_TRIES:
-            self._finish(task, Lost(why, by_limit=False))
+            self._finish(task, Lost(why, by_limit=False, by_cluster=True))
         else:
             self._restart(task)
 

@@ -81,10 +81,11 @@ class Done(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A task without a result: how its process ended, or which limit it passed."""
+    """A task without a result: how its process ended, which limit it passed, or `by_cluster`, how a cluster lost it."""
 
     reason: str
     by_limit: bool
+    by_cluster: bool = False
 
 
 class Suspect(Exception):

@@ -8,6 +8,7 @@ partial results of a long step: a stopped run continues where it was.
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
@@ -324,7 +325,10 @@ def _take_cached(cache: DerivedCache, file: _Stepped) -> None:
             file.kept[step.name] = so_far
 
 
-def _lost(lost: Lost) -> EngineFailed:
+def _lost(lost: Lost) -> FileError:
+    if lost.by_cluster:  # no fault of the file's bytes alone: the next run reads it again
+        hint = "kb ingest tries it again; compute.never_to_cluster keeps it here"
+        return FileError(f"its task on the cluster {lost.reason}", hint)
     if lost.by_limit:
         return EngineFailed(f"the engine {lost.reason}", "raise indexing.extract_timeout_s, or list it in .kbignore")
     return EngineFailed(f"the engine's process {lost.reason}", "save the file again, or list it in .kbignore")
