@@ -157,6 +157,12 @@ class StorageConfig(Section):
     vector_options: tuple[str, ...] = key(
         (), "of an address: options of Lance's client, as NAME=VALUE (aws_region=…); credentials are in the environment"
     )
+    mirror = key(
+        "auto",
+        "whether the SQLite file has a copy of the vectors: always, never (Lance alone finds; a single search takes a "
+        "second longer), or auto: up to 1,000,000 passages",
+        one_of("auto", "always", "never"),
+    )
     allow_http = key(False, "of an address: whether another machine may be spoken to without TLS")
     asset_dir = key("{data_dir}/assets", "where copies of your files lie, each under the hash of its content")
     artifact_dir = key(

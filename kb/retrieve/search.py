@@ -36,6 +36,7 @@ from kb.store.sqlfile import statement_label
 
 if TYPE_CHECKING:
     from kb.domain.search import PairOrder, PairScorer
+    from kb.store.borrowed_vectors import BorrowedVectors
 
 # Candidates are ordered by score alone before ties are broken by chunk id; more of them than hits keeps ties whole.
 MIN_DEPTH = 50
@@ -146,8 +147,11 @@ def search_hybrid(
     index_version: str,
     embedding_model: str,
     pairs: PairOrder | None = None,
+    borrowed: BorrowedVectors | None = None,
 ) -> SearchResult:
     """The best passages by words and meaning, or by meaning alone where `query.mode` is vector.
+
+    `borrowed` are the vectors where there is no mirror.
 
     Every candidate is in the result. The first hits are put in order by the cross-encoder of `pairs`, where there is
     one. The connection has sqlite-vec and `maxsim`. Raises: QuerySyntaxError for a raw expression that FTS5 does not
@@ -158,6 +162,8 @@ def search_hybrid(
     params = hybrid_params(index, query, read, vectors, rule)
     params["k"] = _EVERY
     with expression_errors() if read.raw else nullcontext():
+        if borrowed is not None:
+            _borrow(index.db, borrowed, params)
         candidates = queries.search_hybrid(index.db, **params)
     kind: ScoreKind = "cosine" if query.mode == "vector" else rule.hybrid_fusion
     if kind == "linear" and any(each.late_score is not None for each in candidates):
@@ -186,6 +192,22 @@ def search_hybrid(
     ordered = in_pair_order(pairs.scorer, read.corrected or query.text, first[: pairs.passages], hits)
     ordered_hits = tuple(hit for hit in ordered if hit.rank <= query.k or hit.chunk_id in held)
     return found._replace(hits=ordered_hits, ordered_before=found.hits)
+
+
+def _borrow(db: Connection, borrowed: BorrowedVectors, params: HybridParams) -> None:
+    """Borrows the vectors that the statement will look at: of what it finds by words, and of the nearest."""
+    borrowed.hold(())
+    by_words = params.copy()
+    by_words["fusion"], by_words["tokens"] = "linear", None  # cosine leaves out what has no vector
+    wanted = {each.chunk_id for each in queries.search_hybrid(db, **by_words)}
+    vector, depth, favoured = params["vector"], params["depth"], params["favoured_json"]
+    limits = {"doc_ids_json": params["doc_ids_json"], "passages_json": params["passages_json"]}
+    if limits["doc_ids_json"] is None:
+        wanted.update(borrowed.nearest(vector, depth))
+    for within in {None, favoured} if limits["doc_ids_json"] is not None else {favoured} - {None}:
+        among = queries.select_chunks_among(db, **limits, favoured_json=within)
+        wanted.update(borrowed.nearest_among(vector, depth, [each.chunk_id for each in among]))
+    borrowed.hold(wanted)
 
 
 def hybrid_params(

@@ -169,6 +169,14 @@ class LanceTable:
             self._table.create_index("lang", config=Bitmap())
             self._table.create_index("vector", config=IvfRq(distance_type="cosine", num_bits=ANN_BITS))
 
+    def index_ids(self) -> None:
+        """Makes vectors quick to find by their chunk's id; `compact` takes new ones into that index."""
+        from lancedb.index import BTree
+
+        with _lance_errors(self._where):
+            if not any(index.columns == ["chunk_id"] for index in self._table.list_indices()):
+                self._table.create_index("chunk_id", config=BTree())
+
     def nearest(self, query: Sequence[float], k: int) -> tuple[tuple[str, float], ...]:
         """The approximately nearest chunks, nearest first, with 1 − cosine as the index's codes have it."""
         with _lance_errors(self._where):

@@ -31,6 +31,9 @@ TABLE_PREFIX = "chunk_embeddings_"
 # Above so many chunks an ANN index answers sooner than a scan of all vectors (100,000: 70 ms).
 ANN_PAYS_ABOVE_CHUNKS = 50_000
 
+# Up to so many chunks a mirror is kept where `storage.mirror` is auto.
+MIRROR_PAYS_UP_TO_CHUNKS = 1_000_000
+
 # Vectors of one internal block: reading single vectors costs by block, scanning hardly changes
 # (200 cosines out of 100,000 vectors: 1.3 ms at 256, 5.9 ms at 1024).
 _BLOCK_VECTORS = 256
@@ -103,15 +106,19 @@ def ensure_mirror(db: Connection, model: EmbeddingModel, held: queries.MirroredM
     lance_table = lance_table_name(model)
     queries.delete_other_versions(db, lance_table=lance_table, model_id=model.name, model_version=model.version)
     queries.reset_records(db, lance_table=lance_table)
+    _write_slot(db, model, now)
+    return True
+
+
+def _write_slot(db: Connection, model: EmbeddingModel, now: str) -> None:
     queries.upsert_slot(
         db,
         model_id=model.name,
         model_version=model.version,
         dimensions=model.dimensions,
-        lance_table=lance_table,
+        lance_table=lance_table_name(model),
         created_at=now,
     )
-    return True
 
 
 def holds(held: queries.MirroredModel | None, model: EmbeddingModel) -> bool:
@@ -135,11 +142,24 @@ def remake_mirror(db: Connection, dimensions: int) -> None:
     if not 1 <= dimensions <= MAX_DIMENSIONS:
         raise StoreError(f"{dimensions} dimensions", f"sqlite-vec takes 1 to {MAX_DIMENSIONS}")
     db.execute("DROP TABLE IF EXISTS vec_primary")
-    db.execute(
-        "CREATE VIRTUAL TABLE vec_primary USING vec0(chunk_rowid INTEGER PRIMARY KEY, "
+    db.execute(declared_vectors("vec_primary", dimensions))
+
+
+def declared_vectors(table: str, dimensions: int) -> str:
+    """The statement that makes a table of vectors."""
+    return (
+        f"CREATE VIRTUAL TABLE {table} USING vec0(chunk_rowid INTEGER PRIMARY KEY, "
         f"lang TEXT PARTITION KEY, embedding FLOAT[{int(dimensions)}] distance_metric=cosine, "
         f"chunk_size={_BLOCK_VECTORS})"
     )
+
+
+def leave_mirror(db: Connection, model: EmbeddingModel, held: queries.MirroredModel | None, now: str) -> None:
+    """Makes `model` the searched one, without a mirror: Lance alone has its vectors. The caller's transaction."""
+    if not holds(held, model):
+        queries.delete_slot(db)
+        _write_slot(db, model, now)
+    db.execute("DROP TABLE IF EXISTS vec_primary")
 
 
 @contextmanager

@@ -39,7 +39,7 @@ from kb.store.connection import Connection, scrub, sqlite_errors, transaction, w
 from kb.store.documents import remove_document
 from kb.store.files import remove_artifacts_of_others, unreferenced_assets
 from kb.store.lance_table import remove_tables, table_sizes
-from kb.store.mirror import drop_mirror, has_mirror
+from kb.store.mirror import drop_mirror, has_mirror, mirrored
 
 RESET_PARTS: tuple[ResetPart, ...] = get_args(ResetPart)
 
@@ -92,7 +92,7 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
                 queries.delete_run(db, run_id=run_id)
             queries.delete_forgotten_answers(db)
             queries.merge_indexes(db)
-        if has_mirror(db):
+        if mirrored(db) is not None or has_mirror(db):
             scrub_vectors(db, config.vector_dir, handle)
         _forget_files(db, config, paths)
         scrub(db)
@@ -278,7 +278,7 @@ def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
 def _remove_vectors(db: Connection, config: Config, handle: RunHandle) -> None:
     """Deletes the rows before the files, so that a search in between uses words alone."""
     with transaction(db):
-        if has_mirror(db):
+        if mirrored(db) is not None or has_mirror(db):
             drop_mirror(db)
     drop_tables(db, config.vector_dir, every_table(db, config.vector_dir))
 

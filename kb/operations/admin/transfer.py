@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -22,17 +22,24 @@ from typing import Any
 import kb
 from kb.config import Config
 from kb.config.writing import items
+from kb.domain.embeddings import VectorPlace
 from kb.domain.ids import content_hash, merkle_root
 from kb.domain.results.upkeep import ExportReport, ImportReport, Proof
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import FileError, FileUnreadable, KbError, StoreCorrupt, StoreReadOnly, UsageError
-from kb.operations.embedding.vector_upkeep import copy_lance
+from kb.operations.embedding.vector_upkeep import (
+    committed_vectors,
+    copy_lance,
+    drop_copied_mirror,
+    fill_mirror,
+    model_of,
+)
 from kb.operations.opening.base import open_base
 from kb.operations.opening.writing import writing
 from kb.private import make_private_folder, replace_file, require_writable
 from kb.store import queries
 from kb.store.connection import Connection, close_log, copy_database, latest_version, sqlite_errors, transaction
-from kb.store.mirror import has_mirror, load_vector_functions
+from kb.store.mirror import has_mirror, load_vector_functions, mirrored
 
 _MANIFEST, _DATABASE, _CONFIG, _GOLDEN = "kb.json", "kb.sqlite", "config.toml", "golden.yaml"
 _FOLDERS = ("assets", "artifacts")
@@ -46,17 +53,28 @@ def prove(config: Config) -> Proof:
     with open_base(config) as session, session.snapshot() as base:
         if has_mirror(base.db):
             load_vector_functions(base.db)
-        return _proof(base.db)
+        return _proof(base.db, config.vector_dir)
 
 
-def _proof(db: Connection) -> Proof:
-    """`db` has sqlite-vec where there is a mirror."""
+def _proof(db: Connection, vector_dir: VectorPlace) -> Proof:
+    """`db` has sqlite-vec where there is a mirror; without one the vectors are read from Lance."""
     documents = merkle_root(_joined(*row) for row in queries.select_proof_documents(db))
     chunks = merkle_root(_joined(*row) for row in queries.select_proof_chunks(db))
-    vectors = queries.select_proof_vectors(db) if has_mirror(db) else ()
-    vectors_root = merkle_root(_joined(*row[:3]) + row.embedding for row in vectors)
+    vectors_root = merkle_root(_joined(*named) + vector for *named, vector in _vectors(db, vector_dir))
     root = merkle_root(bytes.fromhex(each) for each in (documents, chunks, vectors_root))
     return Proof(root, documents, chunks, vectors_root)
+
+
+def _vectors(db: Connection, vector_dir: VectorPlace) -> Iterable[tuple[str, str, str, bytes]]:
+    """Each vector after its chunk's id, the model's name and version, in the order of the ids."""
+    if has_mirror(db):
+        return queries.select_proof_vectors(db)
+    if (row := mirrored(db)) is None:
+        return ()
+    from kb.store.lance_table import LanceTable
+
+    batches = committed_vectors(db, LanceTable(vector_dir, model_of(row)))
+    return ((chunk_id, row.model_id, row.model_version, vector) for batch in batches for chunk_id, _, vector in batch)
 
 
 def _joined(*texts: str) -> bytes:
@@ -74,7 +92,8 @@ def export_base(config: Config, target: Path, handle: RunHandle) -> ExportReport
         with TemporaryDirectory(dir=target.parent, prefix=".kb-export-") as folder:
             database, archive = Path(folder) / _DATABASE, Path(folder) / "archive"
             with _copied(config, database, handle) as db:
-                proof = _proof(db)
+                fill_mirror(db, config.vector_dir, handle)
+                proof = _proof(db, config.vector_dir)
             handle.tell(StepProgress("writing the archive", 0, 0, "documents"))
             with tarfile.open(archive, "w:gz" if target.name.endswith((".gz", ".tgz")) else "w") as tar:
                 text = _manifest(config, proof)
@@ -108,8 +127,11 @@ def export_snapshot(config: Config, target: Path, handle: RunHandle) -> ExportRe
             folder = Path(temporary) / "snapshot"
             make_private_folder(folder)
             with _copied(config, folder / _DATABASE, handle) as db:
-                proof = _proof(db)
+                without_mirror = fill_mirror(db, config.vector_dir, handle)
+                proof = _proof(db, config.vector_dir)
                 copy_lance(db, config.vector_dir, folder / "lancedb", handle)
+                if without_mirror:
+                    drop_copied_mirror(db, folder / "lancedb")
             close_log(folder / _DATABASE)
             replace_file(folder / _MANIFEST, _manifest(config, proof))
             size_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -157,7 +179,7 @@ def _copied(config: Config, database: Path, handle: RunHandle) -> Iterator[Conne
     handle.tell(StepProgress("copying the database", 0, 0, "documents"))
     with open_base(config) as session, session.reading() as base, sqlite_errors(database):
         copy_database(base.db, database)
-    with writing(database) as db:
+    with writing(database, with_vectors=True) as db:
         yield db
 
 
@@ -206,7 +228,7 @@ def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport
             unpacked = Path(folder) / _DATABASE
             handle.tell(StepProgress("checking", 0, 0, "documents"))
             with writing(unpacked) as db:
-                proof = _proof(db)
+                proof = _proof(db, config.vector_dir)
                 if proof._asdict() != manifest["proof"] and manifest["schema"] == latest_version():
                     raise StoreCorrupt("the archive does not hold what was exported", "copy or export it again")
                 with transaction(db):

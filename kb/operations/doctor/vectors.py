@@ -23,7 +23,7 @@ from kb.operations.opening.vectors import open_pair_scorer
 from kb.store import mirror, queries
 from kb.store.connection import Connection
 from kb.store.lance_table import LanceTable
-from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, load_vector_functions, mirrored
+from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, MIRROR_PAYS_UP_TO_CHUNKS, has_mirror, load_vector_functions, mirrored
 
 # Sample sizes: vectors compared between the two stores, and questions to the ANN index.
 _SAMPLED = 4_096
@@ -140,11 +140,18 @@ def _check_mirrored(db: Connection, config: Config, row: queries.MirroredModel) 
     if tokens is not None and (wanted or kept):
         yield from _check_tokens(db, config, row, tokens, wanted=wanted, is_installed=model is not None)
     found = mirror.count_vectors(db, row.lance_table)
-    if found is None:
+    setting = config.storage.mirror
+    is_wanted = setting == "always" or (
+        setting == "auto" and counts is not None and counts.chunks <= MIRROR_PAYS_UP_TO_CHUNKS
+    )
+    if found is None and is_wanted:
         yield Check("vector_mirror", False, "the vector table vec_primary is not there", "kb ingest")
         return
-    detail = f"{found.rows} vectors in SQLite, {found.missing} missing, {found.orphans} of passages that are gone"
-    yield checked("vector_mirror", not found.missing, detail, "kb ingest")
+    if found is None:
+        yield Check("vector_mirror", True, f"none, Lance alone has the vectors (storage.mirror = {kept})")
+    else:
+        detail = f"{found.rows} vectors in SQLite, {found.missing} missing, {found.orphans} of passages that are gone"
+        yield checked("vector_mirror", not found.missing, detail, "kb ingest")
     window = model.window_tokens if model is not None else None
     lengths = queries.count_long_chunks(db, lance_table=row.lance_table, window_tokens=window) if window else None
     if lengths is not None:
@@ -209,6 +216,10 @@ def _differing_tokens(config: Config, row: queries.MirroredModel, sampled: Seque
 
 
 def _check_lance(db: Connection, row: queries.MirroredModel, lance: LanceTable, committed: int) -> Check:
+    if not has_mirror(db):
+        found = lance.count()
+        detail = f"{row.lance_table}: {found} vectors, {committed} committed"
+        return checked("lancedb_open", found >= committed, detail, "kb index --embeddings")
     sample = queries.sample_mirror(db, row_limit=_SAMPLED)
     stored = lance.read([vector.chunk_id for vector in sample])
     differ = sum(stored.get(vector.chunk_id) != vector.embedding for vector in sample)
@@ -223,6 +234,8 @@ def _check_ann(db: Connection, lance: LanceTable, chunks: int) -> Check:
         is_small = chunks <= ANN_PAYS_ABOVE_CHUNKS
         detail = f"none; {chunks} passages are scanned exactly"
         return checked("ann_index", is_small, detail, "kb index --ann makes searches faster")
+    if not has_mirror(db):
+        return Check("ann_index", True, "names the neighbours; without a mirror its recall is not measured")
     recall = ann_recall(db, lance)
     return checked(
         "ann_index", recall >= _LEAST_RECALL, f"recall@{_ANN_K} {recall:.3f} of the exact scan", "kb index --ann"

@@ -35,7 +35,7 @@ from kb.store import mirror, queries
 from kb.store.caches import VectorCache
 from kb.store.connection import Connection, transaction
 from kb.store.lance_table import LanceTable, Making, has_table, remove_leftovers
-from kb.store.mirror import ensure_mirror, holds, lance_table_name, mirrored
+from kb.store.mirror import MIRROR_PAYS_UP_TO_CHUNKS, ensure_mirror, has_mirror, holds, lance_table_name, mirrored
 
 if TYPE_CHECKING:
     from kb.operations.embedding.away import Away
@@ -89,7 +89,12 @@ def embed_missing(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> Emb
     remove_leftovers(plan.vector_dir)
     if plan.model is not None:
         embedder = LazyEmbedder(plan, plan.model)
-        if not (holds(held, embedder.model) and _is_complete(run, embedder)):
+        wanted = _wants_mirror(run, embedder)
+        if holds(held, embedder.model) and wanted == has_mirror(db) and _is_complete(run, embedder):
+            pass
+        elif not wanted:
+            _fill_lance(run, embedder)
+        else:
             if held is not None and held.lance_table != lance_table_name(embedder.model):
                 _embed_beside(run, embedder)
             if not run.report.aborted:
@@ -133,12 +138,35 @@ def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
     with transaction(db):
         queries.delete_other_versions(db, lance_table=table, model_id=model.name, model_version=model.version)
     lance = LanceTable(plan.vector_dir, model, "if_missing")
-    if not lance.count():
+    counts = _counted(run, embedder)
+    if counts is None or lance.count() < counts.committed:  # they are in the cache, most of them
         with transaction(db):
             queries.reset_records(db, lance_table=table)
     run.report.removed += upkeep.clear_tombstones(db, lance)
     _level_tokens(run, embedder)
     _embed_chunks(run, embedder, lance, is_mirrored=False)
+
+
+def _wants_mirror(run: _Run, embedder: LazyEmbedder) -> bool:
+    if run.plan.mirror != "auto":
+        return run.plan.mirror == "always"
+    counts = _counted(run, embedder)
+    return counts is None or counts.chunks <= MIRROR_PAYS_UP_TO_CHUNKS
+
+
+def _fill_lance(run: _Run, embedder: LazyEmbedder) -> None:
+    """Completes the Lance table, from the mirror if there still is one; then it alone has the vectors."""
+    db, plan, model = run.db, run.plan, embedder.model
+    had_mirror = has_mirror(db)
+    if had_mirror and run.searched is not None and holds(run.searched, model):
+        upkeep.complete_lance(db, run.searched, plan.vector_dir)
+    _embed_beside(run, embedder)
+    if not run.report.aborted:
+        LanceTable(plan.vector_dir, model).index_ids()
+        with transaction(db):
+            mirror.leave_mirror(db, model, run.searched, now_utc())
+        if had_mirror:
+            db.execute("VACUUM")
 
 
 def _is_complete(run: _Run, embedder: LazyEmbedder) -> bool:
@@ -150,7 +178,7 @@ def _is_complete(run: _Run, embedder: LazyEmbedder) -> bool:
         and not state.tombstones
         and state.kept == (state.committed if embedder.components else 0)
         and (state.kept == state.whole)
-        and mirror.count_rows(run.db) == state.committed
+        and mirror.count_rows(run.db) in (None, state.committed)
         and (isinstance(where := run.plan.vector_dir, VectorAddress) or has_table(where, lance_table_name(model)))
     )
 
@@ -200,13 +228,7 @@ def _fill(run: _Run, embedder: LazyEmbedder, lance: LanceTable) -> None:
 def _embed_chunks(run: _Run, embedder: LazyEmbedder, lance: LanceTable, *, is_mirrored: bool) -> None:
     """Embeds the chunks without a committed vector, a batch at a time."""
     db, model, report = run.db, embedder.model, run.report
-    counts = queries.count_embedded(
-        db,
-        model_id=model.name,
-        model_version=model.version,
-        dimensions=model.dimensions,
-        passage_version=embedder.form,
-    )
+    counts = _counted(run, embedder)
     tally = Tally(run.handle, model.name, counts.chunks - counts.committed + counts.outdated if counts else 0)
     if tally.total:
         tally.tell(0)
@@ -240,6 +262,17 @@ def _away(run: _Run, embedder: LazyEmbedder, passages: int) -> Away | None:
 
     kept_here = hidden_paths(run.db, plan.kept_here) if plan.kept_here is not None else frozenset[str]()
     return Away(plan, run.handle, run.report.notes, embedder.model, embedder.components, kept_here)
+
+
+def _counted(run: _Run, embedder: LazyEmbedder) -> queries.EmbeddedCounts | None:
+    model = embedder.model
+    return queries.count_embedded(
+        run.db,
+        model_id=model.name,
+        model_version=model.version,
+        dimensions=model.dimensions,
+        passage_version=embedder.form,
+    )
 
 
 def _tell_again(run: _Run, embedder: LazyEmbedder, cache: VectorCache, tally: Tally) -> None:

@@ -18,8 +18,9 @@ class EmbeddingPlan(NamedTuple):
     """The model, None where passages are found by words alone.
 
     `threads`: the cores it uses; `batch_texts`: the texts of one call. `dimensions`: the required size of its vectors;
-    None for any. `tokens`: whether to keep the tokens of a model that gives them. `provider` runs the models that kb
-    does not assemble. `compute`: the cluster that embeds, if any.
+    None for any. `tokens`: whether to keep the tokens of a model that gives them; `mirror`: as `storage.mirror` says.
+    `provider` runs the models that kb does not assemble. `compute`: the cluster that
+    embeds, if any.
     """
 
     model: str | None
@@ -31,6 +32,7 @@ class EmbeddingPlan(NamedTuple):
     batch_texts: int
     dimensions: int | None
     tokens: bool = True
+    mirror: str = "auto"
     provider: Provider = Provider()
     compute: ComputePlan = HERE
 
@@ -47,6 +49,7 @@ def embedding_plan(config: Config) -> EmbeddingPlan:
         batch_texts=config.models_embedding.batch_size,
         dimensions=config.models_embedding.dimensions or None,
         tokens=config.models_embedding.tokens,
+        mirror=config.storage.mirror,
         provider=embedding_provider(config),
         compute=compute_plan(config),
     )

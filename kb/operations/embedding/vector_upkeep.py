@@ -57,7 +57,10 @@ def scrub_vectors(db: Connection, vector_dir: VectorPlace, handle: RunHandle) ->
     clear_tombstones(db, lance)
     remake_lance(db, row, vector_dir, handle)
     lance = LanceTable(vector_dir, model_of(row))
-    _refill_mirror(db, row, lance, handle)
+    if has_mirror(db):
+        _refill_mirror(db, row, lance, handle)
+    else:
+        lance.index_ids()
     if has_ann:
         lance.build_ann_index()
 
@@ -109,6 +112,24 @@ def commit(
         )
 
 
+def committed_vectors(db: Connection, lance: LanceTable) -> Iterator[list[tuple[str, str, bytes]]]:
+    """Chunk ids, languages and vectors of the committed chunks that Lance has, in the order of their ids."""
+    after = ""
+    while rows := queries.select_committed(db, after_id=after, row_limit=_BATCH):
+        after = rows[-1].chunk_id
+        found = lance.read([row.chunk_id for row in rows])
+        yield [(row.chunk_id, row.lang, found[row.chunk_id]) for row in rows if row.chunk_id in found]
+
+
+def fill_mirror(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> bool:
+    """Makes the mirror that a copy of the database lacks; whether it did."""
+    row = mirrored(db)
+    if row is None or has_mirror(db):
+        return False
+    _refill_mirror(db, row, LanceTable(vector_dir, model_of(row)), handle)
+    return True
+
+
 def rebuild_mirror(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> int:
     """Rebuilds the mirror from Lance; returns how many vectors were restored. Tokens, which Lance lacks, stay.
 
@@ -136,6 +157,10 @@ def rebuild_lance(db: Connection, vector_dir: VectorPlace, handle: RunHandle) ->
     row = mirrored(db)
     if row is None:
         return 0
+    if not has_mirror(db):
+        raise StoreError(
+            "Lance alone has the vectors: there is no mirror", "kb index --embeddings embeds what it lacks"
+        )
     held = mirror.count_vectors(db, row.lance_table)
     whole = held is not None and not held.missing
     in_lance = 0
@@ -150,11 +175,12 @@ def rebuild_lance(db: Connection, vector_dir: VectorPlace, handle: RunHandle) ->
 
 
 def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorPlace, handle: RunHandle) -> int:
-    """Rebuilds a Lance table from the mirror; returns its vector count.
+    """Rebuilds a Lance table from the mirror, or without one from itself; returns its vector count.
 
     In a folder it is built beside the old one until it is complete, at an address written in one step.
     """
     total = mirror.count_rows(db)
+    held = None if has_mirror(db) else LanceTable(vector_dir, model_of(row))
     tell = _teller(handle, f"Lance table of {row.model_id}", total or 0)
     written = 0
 
@@ -162,9 +188,10 @@ def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorP
         nonlocal written
         import numpy as np
 
-        for batch in _mirror_batches(db) if total else ():
-            matrix = np.stack([np.frombuffer(vector.embedding, "<f4") for vector in batch])
-            yield [vector.chunk_id for vector in batch], [vector.lang for vector in batch], matrix
+        mirrors = ([(each.chunk_id, each.lang, each.embedding) for each in batch] for batch in _mirror_batches(db))
+        for batch in committed_vectors(db, held) if held is not None else mirrors if total else ():
+            chunk_ids, langs, vectors = zip(*batch, strict=True)
+            yield chunk_ids, langs, np.frombuffer(b"".join(vectors), "<f4").reshape(len(batch), -1)
             written += len(batch)
             tell(written)
 
@@ -179,6 +206,15 @@ def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorP
     return written
 
 
+def complete_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorPlace) -> None:
+    """Rebuilds a Lance table that has fewer vectors than the mirror, from it."""
+    in_lance = 0
+    with suppress(VectorsUnusable):
+        in_lance = LanceTable(vector_dir, model_of(row)).count()
+    if in_lance < (mirror.count_rows(db) or 0):
+        remake_lance(db, row, vector_dir, RunHandle())
+
+
 def copy_lance(db: Connection, vector_dir: VectorPlace, target: Path, handle: RunHandle) -> None:
     """Makes the table of the mirror's vectors in `target`, with an ANN index where the one in `vector_dir` has one."""
     if (row := mirrored(db)) is None:
@@ -187,6 +223,16 @@ def copy_lance(db: Connection, vector_dir: VectorPlace, target: Path, handle: Ru
     with suppress(VectorsUnusable):
         if LanceTable(vector_dir, model_of(row)).has_ann_index():
             LanceTable(target, model_of(row)).build_ann_index()
+
+
+def drop_copied_mirror(db: Connection, vector_dir: Path) -> None:
+    """Leaves the vectors to Lance, as the base had them that was copied."""
+    row = mirrored(db)
+    assert row is not None
+    LanceTable(vector_dir, model_of(row)).index_ids()
+    with transaction(db):
+        mirror.leave_mirror(db, model_of(row), row, "")
+    db.execute("VACUUM")
 
 
 def level_mirror(db: Connection, lance_table: str) -> None:

@@ -14,6 +14,7 @@ from kb.domain.sources import Sources
 from kb.language.links import folded
 from kb.operations.fetch.places import find_places, require_document
 from kb.operations.opening.base import Base
+from kb.operations.opening.vectors import borrowed_vectors
 from kb.store import queries
 from kb.store.mirror import load_vector_functions, mirrored
 
@@ -67,7 +68,12 @@ def near_documents(session: Base, path: str) -> list[NearDocument]:
         nearest: dict[str, NearDocument] = {}
         looked_at = _NEIGHBOURS_OF_HIDDEN if base.hides else _NEIGHBOURS
         with base.snapshot():
+            borrowed = borrowed_vectors(base.db, base.config, base.models)
+            if borrowed is not None:
+                borrowed.hold(borrowed.of_document(doc_id))
             for vector in queries.select_document_vectors(base.db, doc_id=doc_id, row_limit=_PASSAGES):
+                if borrowed is not None:
+                    borrowed.hold(borrowed.nearest(vector.embedding, looked_at))
                 near = queries.select_near_documents(base.db, embedding=vector.embedding, k=looked_at, doc_id=doc_id)
                 for each in near:
                     known = nearest.get(each.doc_id)

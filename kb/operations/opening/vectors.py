@@ -21,11 +21,13 @@ from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
 from kb.records import NamedTuple
 from kb.retrieve.index import Index
 from kb.store import queries
-from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, LoadedMirror, load_mirror, mirrored
+from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, LoadedMirror, has_mirror, load_mirror, mirrored
 from kb.threads import submit
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import EncodedQuestion
+    from kb.store.borrowed_vectors import BorrowedVectors
+    from kb.store.connection import Connection
     from kb.store.lance_table import LanceTable
 
 # The most of a question that is encoded: an encoder takes up to a millisecond a token, and its attention grows with the
@@ -65,10 +67,12 @@ class VectorSource:
         self.provider = self._encoder.provider
         self._with_tokens = config.models_embedding.tokens
         self._db = db
-        self._incomplete = queries.select_incomplete(db)
+        mirrored_here = has_mirror(db)
+        self.borrowed = None if mirrored_here else borrowed_vectors(db, config, models)
+        self._incomplete = queries.select_incomplete(db) if mirrored_here else queries.select_uncompared(db)
         is_large = index.state.chunks >= ANN_PAYS_ABOVE_CHUNKS
-        self._ann = _ann_table(index, config, models, held) if many else None
-        self._in_memory = many and self._ann is None and not is_large
+        self._ann = _ann_table(index, config, models, held) if many and mirrored_here else None
+        self._in_memory = many and mirrored_here and self._ann is None and not is_large
         self._asked = 0
         self._state: str | None = None
 
@@ -135,21 +139,35 @@ def ann_neighbours(table: LanceTable, vector: bytes, depth: int) -> tuple[tuple[
     return table.nearest(unpack_vector(vector), 2 * depth)
 
 
+def borrowed_vectors(db: Connection, config: Config, models: LoadedModels) -> BorrowedVectors | None:
+    """The vectors that Lance alone has; None where there is a mirror, or no vector. `db` has sqlite-vec.
+
+    Raises: StoreError where Lance cannot be read.
+    """
+    held = mirrored(db)
+    if held is None or has_mirror(db):
+        return None
+    from kb.store.borrowed_vectors import BorrowedVectors
+
+    return BorrowedVectors(db, _lance_table(config, models, held))
+
+
+def _lance_table(config: Config, models: LoadedModels, held: queries.MirroredModel) -> LanceTable:
+    """The Lance table of the model, kept until it is written."""
+    from kb.store.lance_table import LanceTable, changed_at
+
+    model = EmbeddingModel(held.model_id, held.model_version, held.dimensions, None)
+    where = config.vector_dir
+    mark = (model, where if isinstance(where, VectorAddress) else changed_at(where, model))
+    return models.kept(f"Lance table of {model.name}", mark, lambda: LanceTable(where, model))
+
+
 def _ann_table(index: Index, config: Config, models: LoadedModels, held: queries.MirroredModel) -> LanceTable | None:
     """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or it has no index."""
     if index.state.chunks < ANN_PAYS_ABOVE_CHUNKS:
         return None
-    from kb.store.lance_table import LanceTable, changed_at
-
-    model = EmbeddingModel(held.model_id, held.model_version, held.dimensions, None)
-
-    def load() -> LanceTable | None:
-        table = LanceTable(where, model)
-        return table if table.has_ann_index() else None
-
-    where = config.vector_dir
-    mark = (model, where if isinstance(where, VectorAddress) else changed_at(where, model))
-    return models.kept(f"ANN index of {model.name}", mark, load)
+    table = _lance_table(config, models, held)
+    return table if table.has_ann_index() else None
 
 
 def _encoder(config: Config, models: LoadedModels, held: queries.MirroredModel) -> SharedEncoder:

@@ -181,6 +181,7 @@ def _near(base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource
         index_version=base.index_version,
         embedding_model=source.model,
         pairs=base.pair_order,
+        borrowed=source.borrowed,
     )
     notes = [note for note in (source.lacking(query.text),) if note is not None]
     if source.encoded_part(query.text) != query.text:
