@@ -133,8 +133,12 @@ def make_private_folder(path: Path) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Makes an empty file, private to the user, if it does not exist. Raises: OSError."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    """Makes an empty file, private to the user, if it does not exist. Raises: OSError.
+
+    A file that is there is not opened: closing it would drop the locks that SQLite has on it in this process.
+    """
+    if not path.exists():
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
 
 def replace_file(path: Path, data: bytes, mode: int = 0o600) -> None:

@@ -366,3 +366,21 @@ def test_sqlites_failures_in_our_words(raised: Exception, expected: type[StoreEr
     assert type(caught.value) is expected
     assert caught.value.__cause__ is raised
     assert caught.value.hint
+
+
+def test_a_second_connection_of_a_process_leaves_the_first_its_locks(tmp_path: Path) -> None:
+    """Without them, another process that closes the database takes itself for the last one and removes the log."""
+    path = tmp_path / "kb.sqlite"
+    look = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); print(db.execute(sys.argv[2]).fetchone())"
+    look += "; db.close()"
+
+    def seen(statement: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", look, str(path), statement], capture_output=True, text=True, check=True
+        ).stdout
+
+    with writing(path, create=True) as first:
+        open_writer(path).close()
+        seen("SELECT count(*) FROM documents")
+        queries.upsert_meta(first, key="written", value="later")
+        assert seen("SELECT value FROM schema_meta WHERE key = 'written'") == "('later',)\n"
