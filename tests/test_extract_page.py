@@ -99,6 +99,8 @@ def test_blocks_on_one_line_are_apart_and_below_their_headings() -> None:
         ('<p title="a > b">text</p><p title="never closed>kept', ["text  kept"]),
         ("<!-- <p>no</p> --><p>yes<!-- rest", ["yes"]),
         ("<svg><title>icon</title><text>no</text></svg><p>yes", ["yes"]),
+        ("<svg><title/><path/></svg><p>yes", ["yes"]),
+        ("<html><head><title>t</title><meta name=a><body><p>yes", ["yes"]),
         ("<![CDATA[x]]><?php no ?><p>yes", ["yes"]),
         ("<p>한글<br>둘째</p>", ["한글 둘째"]),
         ("<script>if (a < b) '</p>'</script>tail", ["tail"]),
@@ -177,3 +179,35 @@ def test_a_page_is_found_fetched_shown_and_verified_by_its_lines(tmp_path: Path)
     found = run_kb(*config, "search", "환수관의 밸브", "--media", "html")
     assert "page-euckr.html#L" in found.stdout
     assert "<li>" not in found.stdout
+
+
+SENTENCE = "The boiler is bled in autumn, before the first frost, and the pressure is read once a week. "
+
+
+def test_an_element_that_holds_much_of_a_page_is_read_whatever_it_is_called() -> None:
+    lines = shown(f'<div class="content has-sidebar sidebar"><p>{SENTENCE * 3}</p></div><p>{SENTENCE}</p>')
+    assert len(lines) == 1
+    assert lines[0].count("boiler") == 4
+    assert "advert" not in shown(f'<div class="sidebar"><p>An advert.</p></div><p>{SENTENCE * 9}</p>')[0]
+
+
+@pytest.mark.parametrize(
+    ("beside", "is_read"),
+    [
+        ('<ul><li><a href="/a">Ten boilers tested</a></li><li><a href="/b">Winter offers</a></li></ul>', False),
+        ('<h2>Most read</h2><p><a href="/a">Ten boilers tested</a></p>', False),
+        ("<p>Photo: Lena Berg</p>", False),
+        ('<p>See <a href="/c">the manual of the boiler</a> for the valve.</p>', True),
+        ("<p>That is all that is to do.</p>", True),
+        ("<table><tr><th>Month<th>Bar<tr><td>May<td>1.4</table>", True),
+    ],
+)
+def test_links_and_labels_behind_running_text_are_not_read(beside: str, is_read: bool) -> None:
+    (line,) = shown(f"<h1>Heating</h1><p>{SENTENCE * 6}</p>{beside}")
+    words = re.sub(r"<[^>]+>", " ", beside).split()
+    assert all((word in line) is is_read for word in words if word not in SENTENCE)
+
+
+def test_a_page_of_links_is_read_whole() -> None:
+    links = "".join(f'<li><a href="/{at}">Guide number {at}</a></li>' for at in range(40))
+    assert "Guide number 39" in shown(f"<h1>Guides</h1><p>{SENTENCE}</p><ul>{links}</ul>")[0]

@@ -3,8 +3,9 @@
     text → tags and text (`_tokens`) → elements → pieces of blocks → blocks that are content
 
 Markup is read as browsers read it, without an engine: nothing is fetched and no script or entity declaration counts.
-Navigation, footers, banners and what is hidden are left out, unless hardly anything else is there; where a page marks
-its main part, the rest is left out too. Time and memory grow with the size of the source alone.
+Navigation, footers, banners and what is hidden are left out, unless hardly anything else is there or they hold much of
+the text; where a page marks its main part, the rest is left out too, and so are links and labels around running text.
+Measured on 989 pages of the web: benchmarks/RESULTS.md. Time and memory grow with the size of the source alone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -27,7 +29,16 @@ _MOST_JSON_CHARS = 200_000
 _MOST_UNCLOSED = 50
 
 # Less content than this, and at most this share of all text, means that the marks of content are not to be trusted.
-_LEAST_CHARS, _LEAST_SHARE = 200, 0.25
+_LEAST_CHARS, _LEAST_SHARE, _LEAST_MAIN = 200, 0.25, 0.35
+
+# Running text has at least so many characters, and this share of them at most in links; it makes up at least so much of
+# a page whose links and labels are left out. A line that is no sentence is shorter than `_LINE_CHARS`.
+_RUNNING_CHARS, _MOST_LINKED, _LEAST_RUNNING, _LEAST_RUNNING_SHARE, _LINE_CHARS = 80, 0.3, 500, 0.5, 80
+_LINKS_AROUND, _LINKS_WITHIN = 0.6, 0.9
+_SENTENCE_END = re.compile(r"[.!?…。:;\"”»」)\]]\s*$")
+
+# An element with this share of all text is content, however it is marked.
+_MOST_BESIDE, _MOST_BESIDE_DEPTH = 0.3, 20
 
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+)>")
 _TAG_UNQUOTED = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)([^>]*+)>")
@@ -42,6 +53,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?![A-Za-z])")
 
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _RAW = frozenset("script style textarea title xmp iframe noembed noframes noscript".split())
+_OF_HEAD = frozenset("base link meta noscript script style template title".split())
 _UNREAD = _RAW | frozenset("head template svg math object canvas audio video button select rt rp datalist map".split())
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = (
@@ -70,7 +82,8 @@ _BESIDE = frozenset({"nav", "footer", "dialog"})
 _BESIDE_ROLES = frozenset("navigation banner contentinfo complementary search dialog alertdialog menu menubar".split())
 _BESIDE_CLASS = re.compile(
     r"(?:^|[\s_-])(?:cookies?|consent|gdpr|banner|sidebar|breadcrumbs?|share|sharing|social|newsletter|advert\w*|ads?|popup"
-    r"|modal|pagination|navbar|nav|menu|masthead|skip|toolbar|footer|headerlink|related)(?=$|[\s_-])",
+    r"|modal|pagination|navbar|nav|menu|masthead|skip|toolbar|footer|headerlink|related|respond|comment-?form|subscribe"
+    r"|signup|login|promo|sponsored|recommendations?|recommended|trending|popular)(?=$|[\s_-])",
     re.IGNORECASE,
 )
 _JUDGED_BY_CLASS = frozenset("div section ul ol p span a table aside header form".split())
@@ -87,7 +100,8 @@ class Piece(NamedTuple):
 class HtmlBlock:
     """A block: its pieces in order; cells of a table are `rows`, their first line the piece's.
 
-    `level` is a heading's; `is_beside` means navigation and the like, `is_main` that the page marks it as content.
+    `level` is a heading's; `beside` are the open elements that look like navigation and the like, outermost first, and
+    `is_main` means that the page marks it as content. `linked_chars` of its text are links.
     """
 
     kind: BlockKind
@@ -96,8 +110,9 @@ class HtmlBlock:
     language: str | None = None
     headers: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    is_beside: bool = False
+    beside: tuple[int, ...] = ()
     is_main: bool = False
+    linked_chars: int = 0
 
     @property
     def text(self) -> str:
@@ -138,11 +153,52 @@ def read_hypertext(source: str, is_xml: bool = False) -> Hypertext:
 def _content(blocks: Sequence[HtmlBlock]) -> list[HtmlBlock]:
     """The blocks without those beside the content; all where too little else would be left."""
     total = _chars(blocks)
-    kept = [block for block in blocks if not block.is_beside]
+    inside: defaultdict[int, int] = defaultdict(int)
+    for block in blocks:
+        for element in block.beside:
+            inside[element] += _chars([block])
+    # What holds much of a page is no banner, whatever it is called.
+    beside = {element for element, chars in inside.items() if chars < total * _MOST_BESIDE}
+    kept = [block for block in blocks if beside.isdisjoint(block.beside)]
     if _chars(kept) < min(_LEAST_CHARS, total * _LEAST_SHARE):
         return list(blocks)
     main = [block for block in kept if block.is_main]
-    return main if _chars(main) >= max(_LEAST_CHARS, _chars(kept) * _LEAST_SHARE) else kept
+    return _trimmed(main if _chars(main) >= max(_LEAST_CHARS, _chars(kept) * _LEAST_MAIN) else kept)
+
+
+def _trimmed(blocks: list[HtmlBlock]) -> list[HtmlBlock]:
+    """The blocks without links and labels around running text; all where most is no running text, code or table.
+
+    Left out are links around it, lines within it that are nothing else, lines behind it that are no sentence, and
+    headings behind it, or that are links, with nothing below.
+    """
+    solid = [at for at, each in enumerate(blocks) if each.kind in ("code", "table") or _is_running(each)]
+    if not solid or sum(_chars([blocks[at]]) for at in solid) < max(
+        _LEAST_RUNNING, _chars(blocks) * _LEAST_RUNNING_SHARE
+    ):
+        return blocks
+    first, last = solid[0], solid[-1]
+    kept: list[HtmlBlock] = []
+    for at in range(len(blocks) - 1, -1, -1):
+        block = blocks[at]
+        chars = _chars([block])
+        links = block.linked_chars / max(1, chars)
+        if block.kind == "heading":
+            has_below = bool(kept) and (kept[-1].kind != "heading" or kept[-1].level > block.level)
+            is_left_out = not has_below and (at > last or links > _LINKS_AROUND)
+        elif first <= at <= last:
+            is_left_out = links > _LINKS_WITHIN and block.kind == "paragraph" and chars < _LINE_CHARS
+        else:
+            is_label = at > last and block.kind == "paragraph" and chars < _LINE_CHARS
+            is_left_out = links > _LINKS_AROUND or (is_label and not _SENTENCE_END.search(block.text))
+        if not is_left_out:
+            kept.append(block)
+    return kept[::-1]
+
+
+def _is_running(block: HtmlBlock) -> bool:
+    chars = _chars([block])
+    return block.kind != "heading" and chars >= _RUNNING_CHARS and block.linked_chars < chars * _MOST_LINKED
 
 
 def _chars(blocks: Sequence[HtmlBlock]) -> int:
@@ -162,7 +218,7 @@ _Token = tuple[int, _Tag | str]
 
 def _tokens(source: str, is_xml: bool) -> Iterator[_Token]:
     """Tags, text and comments in order. Behind many unclosed quotes, `>` ends a tag in quotes too."""
-    at, end, unclosed = 0, len(source), 0
+    at, end, unclosed, drawings = 0, len(source), 0, 0
     while at < end:
         mark = source.find("<", at)
         if mark < 0:
@@ -183,7 +239,9 @@ def _tokens(source: str, is_xml: bool) -> Iterator[_Token]:
             close = source.find(">", mark)
             at = end if close < 0 else close + 1
         elif tag := (_TAG if unclosed < _MOST_UNCLOSED else _TAG_UNQUOTED).match(source, mark):
-            name, is_whole = tag[2].lower().rpartition(":")[2], is_xml and tag[3].endswith("/")
+            name, is_whole = tag[2].lower().rpartition(":")[2], (is_xml or drawings > 0) and tag[3].endswith("/")
+            if name in ("svg", "math") and not is_whole:
+                drawings = max(0, drawings + (-1 if tag[1] else 1))
             yield mark, _Tag(name, tag[3], bool(tag[1]), is_whole)
             at = tag.end()
             if name in _RAW and not tag[1] and not is_whole and (name != "noscript"):
@@ -213,7 +271,7 @@ def attributes_of(written: str) -> dict[str, str]:
 class _Element:
     name: str
     is_unread: bool
-    is_beside: bool
+    beside: tuple[int, ...]
     is_main: bool
 
 
@@ -251,6 +309,8 @@ class _Reader:
         self._language: str | None = None
         self._line, self._counted = 1, 0
         self._too_deep: dict[str, int] = {}
+        self._pushed = 0
+        self._linked_chars = 0
 
     def read(self) -> None:
         """Reads the whole source."""
@@ -278,6 +338,8 @@ class _Reader:
             self._tell(name, attributes_of(tag.attributes))
         if name == "br":
             self._is_spaced = True
+        if self._open.get("head") and name not in _OF_HEAD and self._stack[-1].name == "head":
+            self._pop()
         if name in _BLOCKS:
             if self._open.get("p"):
                 self._close_up_to(frozenset({"p"}), frozenset({"table", "td", "th", "li", "button", "object"}))
@@ -320,11 +382,11 @@ class _Reader:
             self._tables[-1].are_headers[-1] &= name == "th"
 
     def _push(self, name: str, written: str) -> None:
-        above = self._stack[-1] if self._stack else _Element("", False, False, False)
+        above = self._stack[-1] if self._stack else _Element("", False, (), False)
         attributes = attributes_of(written) if written.strip() else {}
         role = attributes.get("role", "").lower()
         is_main = above.is_main or name in ("main", "article") or role in ("main", "article")
-        is_beside = above.is_beside or (
+        is_beside = (
             name in _BESIDE
             or role in _BESIDE_ROLES
             or (name == "aside" and not is_main)
@@ -334,7 +396,9 @@ class _Reader:
         )
         if not is_beside and name in _JUDGED_BY_CLASS:
             is_beside = bool(_BESIDE_CLASS.search(f"{attributes.get('class', '')} {attributes.get('id', '')}"))
-        self._stack.append(_Element(name, above.is_unread or name in _UNREAD, is_beside, is_main))
+        self._pushed += 1
+        beside = (*above.beside, self._pushed)[-_MOST_BESIDE_DEPTH:] if is_beside else above.beside
+        self._stack.append(_Element(name, above.is_unread or name in _UNREAD, beside, is_main))
         self._open[name] = self._open.get(name, 0) + 1
 
     def _close(self, name: str) -> None:
@@ -398,6 +462,8 @@ class _Reader:
 
     def _add(self, line: int, text: str, is_pre: bool = False) -> None:
         """Adds text, to the last piece where it is on its line."""
+        if self._open.get("a"):
+            self._linked_chars += len(text)
         if self._pieces and self._pieces[-1].line == line:
             between = " " if self._is_spaced and not is_pre else ""
             self._pieces[-1] = Piece(line, self._pieces[-1].text + between + text)
@@ -414,11 +480,11 @@ class _Reader:
     def _flush(self) -> None:
         """Ends the block that is being read."""
         pieces = [Piece(line, text.rstrip()) for line, text in self._pieces if text.strip()]
-        self._pieces, self._is_spaced = [], False
+        linked_chars, self._pieces, self._is_spaced, self._linked_chars = self._linked_chars, [], False, 0
         if not pieces:
             return
-        here = self._stack[-1] if self._stack else _Element("", False, False, False)
-        block = HtmlBlock("paragraph", pieces, is_beside=here.is_beside, is_main=here.is_main)
+        here = self._stack[-1] if self._stack else _Element("", False, (), False)
+        block = HtmlBlock("paragraph", pieces, 0, None, (), (), here.beside, here.is_main, linked_chars)
         heading = next((each.name for each in reversed(self._stack[-8:]) if each.name in _HEADINGS), None)
         if self._open.get("pre"):
             block.kind, block.language = "code", self._language
@@ -436,8 +502,9 @@ class _Reader:
         """Adds text to the list that is open."""
         inner = self._lists[-1]
         if self._list is None:
-            self._list = HtmlBlock("list", [], is_beside=block.is_beside, is_main=block.is_main)
+            self._list = HtmlBlock("list", [], beside=block.beside, is_main=block.is_main)
             self._place(self._list)
+        self._list.linked_chars += block.linked_chars
         mark = f"{inner.count}. " if inner.is_ordered else "- "
         mark = " " * len(mark) if inner.is_begun else mark
         indent = "  " * min(len(self._lists) - 1, 8)
@@ -480,9 +547,9 @@ class _Reader:
             following = table.rows[filled[1]] if number == 0 else []
             if has_headers and following and min(b.pieces[0].line for c in following for b in c) > line + 1:
                 pieces.append(Piece(line + 1, "|" + " --- |" * len(row)))
-        beside, main = inside[0].is_beside, inside[0].is_main
+        beside, main = inside[0].beside, inside[0].is_main
         headers, body = (rows[0], rows[1:]) if has_headers else ((), rows)
-        self._place(HtmlBlock("table", pieces, headers=headers, rows=tuple(body), is_beside=beside, is_main=main))
+        self._place(HtmlBlock("table", pieces, headers=headers, rows=tuple(body), beside=beside, is_main=main))
 
     # --- what the page says of itself ---------------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ _HEAD = ("From", "To", "Cc", "Date", "Subject")
 
 def engine(settings: ExtractSettings) -> Engine:
     """kb's own reader."""
-    return kb_engine("mail-v1")
+    return kb_engine("mail-v2")
 
 
 def is_needed(earlier: Results) -> bool:

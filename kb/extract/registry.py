@@ -98,7 +98,7 @@ EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v6", "kb.extract.markdown.document", "extract_markdown"),
     "text": Extractor("text-v1", "kb.extract.plain", "extract_text", text_function="text_of"),
     "notebook": Extractor("notebook-v1", "kb.extract.notebook", "extract_notebook", text_function="notebook_text"),
-    "html": Extractor("html-v1", "kb.extract.page", "extract_page", text_function="page_text"),
+    "html": Extractor("html-v2", "kb.extract.page", "extract_page", text_function="page_text"),
     "pdf": Extractor(
         "pdf-v2",
         "kb.extract.pdf.document",

@@ -27,7 +27,7 @@ _READERS = {
 
 def engine(settings: ExtractSettings) -> Engine:
     """kb's own readers."""
-    return kb_engine("office-v1")
+    return kb_engine("office-v2")
 
 
 def is_needed(earlier: Results) -> bool:
