@@ -133,6 +133,7 @@ def test_a_file_of_an_older_kb_gets_its_links_without_reading_a_note(kept: Vault
                 backup.step()
         older.execute(
             """
+            DROP VIEW jobs; DROP TABLE job_records; DROP TABLE unread_files;
             DROP TABLE links; DROP TABLE document_names;
             DROP INDEX idx_docs_source; ALTER TABLE documents DROP COLUMN source;
             DELETE FROM migrations WHERE id >= 22;

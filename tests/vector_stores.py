@@ -169,7 +169,7 @@ def without_records(held: Stores, model: str) -> Stores:
     return held._replace(records=[], tokens={key: kept for key, kept in held.tokens.items() if key[0] != model})
 
 
-def rows(vault: Vault, statement: str, *values: object) -> list[Any]:
+def rows(vault: Vault, statement: str, *values: Any) -> list[Any]:
     """The rows of one statement, read by kb's own SQLite library: two in one process break each other's locks."""
     db = apsw.Connection(str(vault.sqlite), flags=apsw.SQLITE_OPEN_READONLY)
     try:

@@ -48,7 +48,7 @@ Examples:
 @click.option("--moved", is_flag=True, help="Continue after the workspace folder was moved or renamed.")
 @click.option("--no-embed", is_flag=True, help="Do not compute vectors now; kb index --embeddings does it later.")
 @click.option("--retry", is_flag=True, help="Read again what could not be read before and has not changed.")
-@click.option("--for-watch", is_flag=True, hidden=True)
+@click.option("--for-watch", is_flag=True, hidden=True, help="Record the run as one that kb watch began.")
 @click.option(
     "--media", metavar="KIND,…", help=f"Only these kinds of files: {', '.join(KINDS.families)} [default: all]."
 )

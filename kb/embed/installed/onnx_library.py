@@ -251,6 +251,7 @@ def _names(names: Collection[str]) -> ctypes.Array[ctypes.c_char_p]:
 
 def _place(data: Data) -> _Place:
     """A pointer to the data, or to a copy of read-only data."""
-    view = memoryview(data)  # type: ignore[arg-type]  # numpy says so from Python 3.12 on
+    held: Any = data  # numpy has the type of a buffer from Python 3.12 on
+    view = memoryview(held)
     size = ctypes.c_char * view.nbytes
     return size.from_buffer_copy(view.cast("B")) if view.readonly else size.from_buffer(view.cast("B"))

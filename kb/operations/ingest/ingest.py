@@ -45,6 +45,7 @@ from kb.operations.ingest.unread import UnreadFiles
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.jobs import NewJob, job_id, recorded
 from kb.operations.opening.own_files import close_to_others
+from kb.operations.opening.typed_path import as_on_disk
 from kb.operations.opening.writing import in_memory, writing
 from kb.scan.git import read_repository, top_of
 from kb.scan.walk import FailedFile, SkippedFile, walk
@@ -206,9 +207,15 @@ def _scan(run: IngestRun) -> deque[SourceFile]:
 
 
 def _walked(run: IngestRun) -> list[tuple[Source, str]]:
-    """The sources to walk, each with the path below its root to which the walk is narrowed, "" for all of it."""
+    """The sources to walk, each with the path below its root to which the walk is narrowed, "" for all of it.
+
+    That path is spelled as on the disk.
+    """
     sources, scope = run.request.sources, run.request.scope
-    return [sources.place(scope)] if scope else [(each, "") for each in sources.every]
+    if not scope:
+        return [(each, "") for each in sources.every]
+    source, below = sources.place(scope)
+    return [(source, os.path.relpath(as_on_disk(str(source.root / below)), source.root) if below else "")]
 
 
 def _scan_source(

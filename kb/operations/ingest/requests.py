@@ -208,7 +208,7 @@ def _scope(config: Config, path: str | None, kinds: Kinds) -> str:
 
 def _refuse_unread_kind(sources: Sources, stored: str, kinds: Kinds) -> None:
     source, below = sources.place(stored)
-    full = os.path.join(source.root, below)
+    full = as_on_disk(os.path.join(source.root, below))
     if os.path.isdir(full) or kinds.media_type_of(full) is not None:
         return
     folder, slash, name = below.rpartition("/")
