@@ -260,7 +260,7 @@ def test_a_fetched_note_names_the_notes_that_link_to_it_each_once_and_none_that_
 
 
 def test_a_hit_has_the_day_by_which_dated_finds_its_document(tmp_path: Path) -> None:
-    created = "---\ncreated: 2024-07-03\n---\n# Heron\n\nA heron nests.\n"
+    created = "---\ncreated: 2024-07-03\nupdated: 2024-09-09\n---\n# Heron\n\nA heron nests.\n"
     made = indexed_vault(
         tmp_path, {"said.md": created, "2023-05-06 named.md": "# Heron\n\nA heron.\n", "bare.md": "A heron."}
     )

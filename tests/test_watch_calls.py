@@ -307,13 +307,15 @@ def family(pid: int) -> Iterator[int]:
 
 def test_a_watch_that_sleeps_is_not_waited_for_and_answers_again(own: Watched) -> None:
     expected = run_here(own.vault.config, "search", "gateway", env=own.env)
-    asleep = list(family(own.process.pid))
-    for pid in asleep:
-        os.kill(pid, signal.SIGSTOP)
     command = [*KB, "--config", str(own.vault.config), "search", "gateway"]
-    by_itself = [subprocess.run(command, env=own.env, capture_output=True, timeout=60, check=False) for _ in range(3)]
-    for pid in asleep:
-        os.kill(pid, signal.SIGCONT)
+    asleep = list(family(own.process.pid))
+    try:
+        for pid in asleep:
+            os.kill(pid, signal.SIGSTOP)
+        by_itself = [subprocess.run(command, env=own.env, capture_output=True, timeout=60, check=False) for _ in "abc"]
+    finally:
+        for pid in asleep:
+            os.kill(pid, signal.SIGCONT)
     awake = handed_over(own.vault.config, "search", "gateway", env=own.env)
     said = {(each.returncode, each.stdout, each.stderr) for each in (expected, *by_itself, awake)}
     assert said == {(0, expected.stdout, b"")}

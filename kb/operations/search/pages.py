@@ -66,7 +66,7 @@ def search_page(
         counter = token_counter(base.config, base.models)
         hits, tokens = _within(new[: query.k], max_tokens, counter)
         ids = json.dumps(sorted({hit.doc_id for hit in hits}))
-        dates = {row.doc_id: row.dated for row in queries.select_dates(base.db, doc_ids_json=ids)}
+        dates = {row.doc_id: row.day for row in queries.select_own_dates(base.db, doc_ids_json=ids)}
         result = result._replace(query=result.query._replace(k=query.k))
 
         def page_of(hits: tuple[Passage, ...], tokens: int) -> SearchPage:
