@@ -58,10 +58,11 @@ def test_a_question_after_a_stored_answer_begins_a_conversation_with_it(indexed:
 
 
 def test_a_question_is_resolved_by_turns_that_are_not_stored(served: Served) -> None:
+    stored = served.ask("/api/answers").json
     turn = {"question": RETRY, "answer": "Five times.", "search_query": RETRY}
     answer = answered(served, FURTHER, turns=[turn])
     assert (answer["search_query"], answer["conversation_id"]) == (f"{RETRY} {FURTHER}", None)
-    assert served.ask("/api/answers").json == []
+    assert served.ask("/api/answers").json == stored
 
 
 @pytest.mark.parametrize(
