@@ -126,7 +126,7 @@ def ask_command(config_path: Path, provider: str, question: str) -> list[str]:
 
 
 def run_in_turns(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Times]:
-    """The times of every command; a first round that does not count fills the caches.
+    """The times of every command; a first round that does not count fills the caches. `{round}` is the round's number.
 
     RuntimeError where a command fails; one that finds nothing, or is not sure of its answer, does not.
     """
@@ -134,7 +134,8 @@ def run_in_turns(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str
     for round_number in range(rounds + 1):
         for name, command in commands.items():
             start, cpu_s = perf_counter(), _children_cpu_s()
-            done = subprocess.run(command, capture_output=True, env=environment(), check=False)
+            numbered = [each.replace("{round}", str(round_number)) for each in command]
+            done = subprocess.run(numbered, capture_output=True, env=environment(), check=False)
             elapsed_s, used_s = perf_counter() - start, _children_cpu_s() - cpu_s
             if done.returncode not in _SAID or not done.stdout:
                 raise RuntimeError(f"{name} failed: {done.stderr.decode()}")

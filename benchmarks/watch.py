@@ -24,7 +24,9 @@ from benchmarks.progress import step
 
 NOTES = 100
 ROUNDS = 20
-QUESTION = "which lanterns restored the harbor ledger"
+QUESTION = "which {round} lanterns restored the harbor ledger"
+"""Another one each round: a process that stays keeps the encoding of a question."""
+
 MOST_TIMES_PASS = 3.0
 CALLS = 5_000
 SHELLS = 8

@@ -299,3 +299,6 @@ def test_a_sentence_that_two_places_have_is_shown_once() -> None:
     found = excerpts(GREEN, f"# Copy\n\n{GREEN}", "The valve drips.", "The cellar is cold.")
     made = judge(QUESTION, TERMS, found, standing(found[0].passage, [each.passage for each in found]))
     assert [each.best.text for each in made.perhaps()] == [GREEN, "The valve drips.", "The cellar is cold."]
+    longer = excerpts(f"{GREEN} The cellar is cold.", "The cellar is cold.", "The valve drips.")
+    made = judge(QUESTION, TERMS, longer, standing(longer[0].passage, [each.passage for each in longer]))
+    assert [each.best.text for each in made.perhaps()] == [GREEN, "The valve drips."]

@@ -97,3 +97,10 @@ def test_code_that_the_shown_text_announces_is_shown(lines: int, is_shown: bool)
     text += f"For instance, run:\n\n```bash\n{code}\n```\n\nNothing else is done.\n"
     excerpt = chosen("how are folders left out?", text, "Leave out a folder", "For instance")
     assert (code in excerpt.text()) is is_shown
+
+
+@pytest.mark.parametrize(("second", "ranges"), [("443", 1), ("5432", 2)])
+def test_pieces_with_nothing_between_them_are_shown_as_one(second: str, ranges: int) -> None:
+    excerpt = chosen("is 80 open?", TABLE, "80", second).alone()
+    assert len(excerpt.pieces) == 2
+    assert len(excerpt.shown) == ranges

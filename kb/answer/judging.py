@@ -237,10 +237,12 @@ class Judgement(NamedTuple):
         first, *others = self.excerpts
         if self.other is not None:
             others.sort(key=lambda each: each is not self.other)
-        saying: dict[str, Excerpt] = {}  # of a note and its copy, one
-        for each in (first, *others):
-            saying.setdefault(" ".join(each.best.text.split()), each)
-        return (first, *(each.alone() for each in [*saying.values()][1:UNSURE_PIECES]))
+        shown, said = [first], [_folded(first.text())]
+        for each in others:
+            if len(shown) < UNSURE_PIECES and not any(_folded(each.best.text) in text for text in said):
+                shown.append(each.alone())
+                said.append(_folded(shown[-1].text()))
+        return tuple(shown)
 
     def near(self) -> frozenset[str] | None:
         """The chunks that a judge has read and does not find far from an answer; None where it has read none."""
@@ -254,6 +256,10 @@ class Judgement(NamedTuple):
             line, start = each.best.text.splitlines()[0], each.best.start
             found[each.passage.chunk_id] = (each.passage, Sentence(each.passage.number, start, start + len(line), line))
         return found
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
 
 
 def standing(best: Found, found: Sequence[Found]) -> Standing:

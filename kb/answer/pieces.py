@@ -83,8 +83,12 @@ class Excerpt(NamedTuple):
         return self._replace(pieces=(line,), shown=((line.start, line.end),))
 
     def alone(self) -> Excerpt:
-        """The pieces without their surroundings."""
-        return self._replace(shown=tuple((piece.start, piece.end) for piece in self.pieces))
+        """The pieces without their surroundings; two with nothing between them are one range."""
+        ranges = [(piece.start, piece.end) for piece in self.pieces]
+        start, end = min(ranges)[0], max(ranges)[1]
+        between = self.passage.text[min(ranges)[1] : max(ranges)[0]]
+        is_whole = len(ranges) > 1 and not between.strip(" \t\n>|")
+        return self._replace(shown=((start, end),) if is_whole else tuple(ranges))
 
 
 def term_weights(index: Index, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
