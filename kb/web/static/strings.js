@@ -74,9 +74,10 @@ export const TABLE = {
   secondary: ["second-hand", "2차"],
   generated: ["generated", "생성"],
   // Hits.
+  // Documents and passages that have the words; hits by meaning come on top.
   found: [
-    (documents, passages, isAll) => `${one(documents, "document")} · ${passages > 1000 || !isAll ? "1,000+ places" : one(passages, "place")}`,
-    (documents, passages, isAll) => `문서 ${number(documents)}개 · ${passages > 1000 || !isAll ? "1,000곳 이상" : `${number(passages)}곳`}`,
+    (documents, passages, isAll) => `your words: ${one(documents, "document")} · ${passages > 1000 || !isAll ? "1,000+ places" : one(passages, "place")}`,
+    (documents, passages, isAll) => `낱말이 있는 문서 ${number(documents)}개 · ${passages > 1000 || !isAll ? "1,000곳 이상" : `${number(passages)}곳`}`,
   ],
   hits: [(count) => one(count, "hit"), (count) => `${count}곳`],
   nothing: [(query) => `Nothing found for “${query}”.`, (query) => `“${query}”을(를) 찾지 못했습니다.`],
