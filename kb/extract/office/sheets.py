@@ -82,7 +82,7 @@ def derive(job: Job) -> bytes:
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # Calamine's own, of a file it did not foresee
             raise
-        raise ExtractFailed("the spreadsheet is damaged", "open and save it again") from error
+        raise ExtractFailed("Calamine cannot read the spreadsheet", "open it and save it as .xlsx") from error
     read = Parts(tuple(parts), notes=tuple(notes))
     return (read if package is None else package.said_of(read)).to_json()
 
