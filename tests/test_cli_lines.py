@@ -434,3 +434,10 @@ def test_a_refusal_has_nothing_to_verify_and_says_so(named: Vault) -> None:
     kb_in(named)("ask", "상속받은 포도밭의 세금은?", "--provider", "extractive")
     ran = kb_in(named)("verify")
     assert (ran.code, ran.stdout) == (0, "nothing to check: this answer quotes nothing\n")
+
+
+@pytest.mark.parametrize(("scheduler", "is_told"), [("tls://far.example:8786", True), ("local", False), ("", False)])
+def test_texts_that_an_ingest_sends_elsewhere_are_told(scheduler: str, is_told: bool, vault: Vault) -> None:
+    for command in ("status", "doctor"):
+        said = kb_in(vault)("--set", f"compute.scheduler={scheduler}", command).stdout
+        assert (f"an ingest sends texts and files to {scheduler}" in " ".join(said.split())) is is_told

@@ -15,7 +15,7 @@ from fake_embedder import PRIMARY, FakeModels, fake_models
 from kb.config import load
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchQuery
-from kb.domain.sources import Source, Sources
+from kb.domain.sources import KEPT_FROM, Source, Sources
 from kb.mcp.server import build_server
 from kb.operations.inspect.listing import count_facets, list_things
 from kb.operations.opening.base import open_base
@@ -482,3 +482,11 @@ def test_a_running_server_hides_a_source_that_is_added_meanwhile(two: Vault) -> 
         add(two, "pay", "pay", 'exposure = ["never_to_llm"]\n')
         kb_in(two)("ingest", "--no-embed")
         assert not search(base, SearchQuery("walrus", "lexical", 50)).hits
+
+
+def test_a_source_is_kept_from_all_that_single_documents_are_kept_from(two: Vault, tmp_path: Path) -> None:
+    (tmp_path / "diary").mkdir()
+    options = [word for name in KEPT_FROM for word in ("--exposure", name)]
+    added = kb_in(two)("source", "add", "diary", str(tmp_path / "diary"), *options)
+    assert added.code == 0, added.stderr
+    assert load(str(two.config)).sources.further[-1].kept_from == KEPT_FROM

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kb.domain.kinds import KINDS
-from kb.domain.sources import NAME, RESERVED_NAMES, WORKSPACE, Source, Sources
+from kb.domain.sources import KEPT_FROM, NAME, RESERVED_NAMES, TRUST_LEVELS, WORKSPACE, Source, Sources
 from kb.errors import ConfigError
 from kb.records import NamedTuple
 
@@ -126,17 +126,15 @@ class SourceConfig(Section):
     kinds: tuple[str, ...] = key((), "the kinds of files that are read, such as markdown and pdf; empty = all")
     trust = key(
         "primary",
-        "the most that its documents are trusted: primary, secondary or generated",
-        one_of("primary", "secondary", "generated"),
+        f"the most that its documents are trusted: {', '.join(TRUST_LEVELS[:-1])} or {TRUST_LEVELS[-1]}",
+        one_of(*TRUST_LEVELS),
     )
     exposure: tuple[str, ...] = key(
         (),
-        "whom all of it is kept from, beside what [exposure] and [compute] say: never_to_mcp, never_to_llm, "
-        "never_to_web, never_to_cluster",
+        f"whom all of it is kept from, beside what [exposure] and [compute] say: {', '.join(KEPT_FROM)}",
         Rule(
-            lambda value: set(value) <= {"never_to_mcp", "never_to_llm", "never_to_web", "never_to_cluster"},
-            "some of never_to_mcp, never_to_llm, never_to_web, never_to_cluster: a source can be kept from more "
-            "readers, not from fewer",
+            lambda value: set(value) <= set(KEPT_FROM),
+            f"some of {', '.join(KEPT_FROM)}: a source can be kept from more readers, not from fewer",
         ),
     )
     language = key("", "the language (ko, en, …) of documents whose own cannot be told")
@@ -209,6 +207,11 @@ class ComputeConfig(Section):
     never_to_cluster: tuple[str, ...] = key(
         ("#never-to-cluster",), "what is never sent to the cluster, and worked on here: globs over paths, and tags"
     )
+
+    @property
+    def address(self) -> str:
+        """The address to which texts and files are sent; "" without one."""
+        return "" if self.scheduler == "local" else self.scheduler
 
 
 class ChunkingConfig(Section):

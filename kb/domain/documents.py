@@ -10,12 +10,12 @@ from typing import Literal, NamedTuple, TypeAlias
 from kb.domain.ids import AssetId, BlockId, ChunkId, DocumentId, Json
 from kb.domain.kinds import MediaType
 from kb.domain.plugins import SectionChunker
+from kb.domain.sources import TrustLevel
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Symbol, SymbolUse
 from kb.domain.text import WorkspacePath
 
 SourceType = Literal["markdown", "note", "paper", "reference", "inbox"]
-TrustLevel = Literal["primary", "secondary", "generated"]
 BlockKind = Literal["heading", "paragraph", "list", "code", "table", "quote", "image_ref", "audio_ref"]
 LinkKind = Literal["wikilink", "embed", "markdown", "citation"]
 WarningKind = Literal[
@@ -33,7 +33,6 @@ WarningKind = Literal[
 ]
 
 SOURCE_TYPES: tuple[SourceType, ...] = ("markdown", "note", "paper", "reference", "inbox")
-TRUST_LEVELS: tuple[TrustLevel, ...] = ("primary", "secondary", "generated")
 
 
 class SourceFile(NamedTuple):

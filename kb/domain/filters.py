@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from kb.domain.sources import TRUST_LEVELS
 from kb.records import NamedTuple
 
 SoughtKind = Literal["phrase", "prefix", "regex"]
@@ -155,7 +156,7 @@ FILTERS = (
         help="At least this trusted.",
         tool_help="at least this trusted",
         facet="trust",
-        choices=("primary", "secondary", "generated"),
+        choices=TRUST_LEVELS,
     ),
     Filter(
         "media",

@@ -11,13 +11,13 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from kb.domain.text import WorkspacePath, to_posix
 from kb.records import NamedTuple
 
-if TYPE_CHECKING:
-    from kb.domain.documents import TrustLevel
+TrustLevel = Literal["primary", "secondary", "generated"]
+TRUST_LEVELS: tuple[TrustLevel, ...] = ("primary", "secondary", "generated")
 
 WORKSPACE = "workspace"
 """The name of the first source: `workspace.root`."""
@@ -27,13 +27,15 @@ NAME = re.compile(r"[^\W_][\w-]{1,39}")
 RESERVED_NAMES = frozenset((WORKSPACE, "kb", "file", "http", "https", "mailto", "data", "doc", "citation"))
 """Names that no further source has: the first one's, and what begins an address."""
 
+KEPT_FROM = ("never_to_mcp", "never_to_llm", "never_to_web", "never_to_cluster")
+"""What a source can be kept from, by the keys of `[exposure]` and `[compute]` that keep single documents from it."""
+
 
 class Source(NamedTuple):
     """A folder whose files are indexed. `include` and `exclude` are relative to `root`, an absolute path.
 
     `kinds` are the families of files to read, none for all; `trust` is the most that its documents are trusted;
-    `language` is that of documents whose own cannot be told. `kept_from` names the audiences that see nothing of it, as
-    keys of `[exposure]`.
+    `language` is that of documents whose own cannot be told. `kept_from` are some of `KEPT_FROM`.
     """
 
     name: str

@@ -11,6 +11,7 @@ from kb.cli.commands.inspect import show_sources
 from kb.cli.commands.upkeep import show_what_goes
 from kb.cli.output.printing import confirmed, echo_folded, echo_result
 from kb.cli.output.progress import interruptible, show_progress
+from kb.domain.sources import KEPT_FROM, TRUST_LEVELS
 from kb.domain.text import plain_line
 from kb.operations.admin.sources import add, forget_source, move, plan_remove, remove, rename
 from kb.operations.inspect.listing import list_sources
@@ -35,12 +36,12 @@ Examples:
 @click.option("--include", multiple=True, metavar="GLOB", help="Only files that match (gitignore syntax); repeat.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out what matches; repeat.")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind of file, such as pdf; repeat.")
-@click.option("--trust", type=click.Choice(("primary", "secondary", "generated")), help="Trust it at most so far.")
+@click.option("--trust", type=click.Choice(TRUST_LEVELS), help="Trust it at most so far.")
 @click.option(
     "--exposure",
     multiple=True,
-    type=click.Choice(("never_to_mcp", "never_to_llm", "never_to_web")),
-    help="Keep all of it from agents, language models or the page; repeat.",
+    type=click.Choice(KEPT_FROM),
+    help="Keep all of it from agents, language models, the page or a cluster; repeat.",
 )
 @click.option("--language", metavar="LANG", help="The language of documents whose own cannot be told.")
 @click.option("--no-ocr", is_flag=True, help="Read no text from pixels of its files.")

@@ -84,6 +84,8 @@ def status_command(call: Call, as_json: bool) -> None:
     ]
     if isinstance(address := call.config.vector_dir, VectorAddress):
         rows.append(("vectors", f"leave this machine: {address}"))
+    if call.config.compute.address:
+        rows.append(("cluster", f"an ingest sends texts and files to {call.config.compute.address}"))
     echo_fields((name, plain_line(value)) for name, value in rows)
 
 

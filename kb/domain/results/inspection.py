@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from kb.domain.documents import BlockKind, LinkKind, TrustLevel
+from kb.domain.documents import BlockKind, LinkKind
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.results.ingest import IngestItemError, Unread
+from kb.domain.sources import TrustLevel
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Symbol, SymbolUse
 from kb.records import NamedTuple

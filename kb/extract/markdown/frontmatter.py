@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 import yaml
 
-from kb.domain.documents import SOURCE_TYPES, TRUST_LEVELS, Metadata, Warning
+from kb.domain.documents import SOURCE_TYPES, Metadata, Warning
 from kb.domain.ids import Json
+from kb.domain.sources import TRUST_LEVELS
 
 MAX_FRONTMATTER_CHARS = 65_536
 # Aliases multiply: nested lists of k aliases grow as k**levels. Sixteen in all can reach a few hundred copies.

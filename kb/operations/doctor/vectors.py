@@ -94,6 +94,9 @@ def check_reranker(config: Config) -> Iterator[Check]:
 def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
     """Checks that vectors are complete and equal in both stores, fit the window, and that the ANN index finds them."""
     held = mirrored(db)
+    if config.compute.address:
+        detail = f"as compute.scheduler says, an ingest sends texts and files to {config.compute.address}"
+        yield Check("texts_leave", True, detail)
     if config.models_embedding.provider == "none":
         detail = f"the vectors of {held.model_id} are kept and not used" if held else "none, as configured"
         yield Check("embeddings", False, detail, needed=False)

@@ -15,11 +15,11 @@ from typing import NamedTuple, TypeAlias, cast
 from kb.chunk.chunkers import cut_document, policy_of
 from kb.chunk.cutting import policy_hash
 from kb.domain.derived import Derived, DerivedName
-from kb.domain.documents import TRUST_LEVELS, Chunk, ChunkPolicy, Code, Document, SourceFile
+from kb.domain.documents import Chunk, ChunkPolicy, Code, Document, SourceFile
 from kb.domain.ids import Json, asset_id, block_id, document_id
 from kb.domain.kinds import MediaFamily, family_of
 from kb.domain.results.ingest import StageTimes
-from kb.domain.sources import Source, Sources
+from kb.domain.sources import TRUST_LEVELS, Source, Sources
 from kb.domain.spans import CodeSpan, LineSpan
 from kb.domain.text import WorkspacePath, stored_text
 from kb.errors import FileError
