@@ -25,7 +25,7 @@ from unruly_engine import STARVED
 from kb.extract.registry import EXTRACTORS, Step
 from kb.operations.ingest import read
 from kb.workers import pool
-from kb.workers.process import spent_by_process
+from kb.workers.process import remove_left_behind, spent_by_process
 
 pytestmark = pytest.mark.slow
 
@@ -126,6 +126,14 @@ def test_the_folders_of_processes_that_are_gone_are_removed(workspace: Workspace
         fcntl.flock(lock, fcntl.LOCK_EX)
         workspace.ingest()
     assert {path.name for path in scratch_home.iterdir()} == {"kb-ocr-alive", "kb-ocr-new", "other"}
+
+
+def test_a_folder_that_its_process_removes_meanwhile_is_no_error(
+    scratch_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "glob", lambda folder, pattern: iter([scratch_home / "kb-ocr-gone"]))
+    remove_left_behind()
+    assert list(scratch_home.iterdir()) == []
 
 
 def run_unruly(config_path: str) -> None:

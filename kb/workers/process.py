@@ -12,6 +12,7 @@ import fcntl
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -127,8 +128,11 @@ def remove_left_behind() -> None:
 def _is_left_behind(scratch: Path) -> bool:
     try:
         status = scratch.lstat()
-        if status.st_uid != os.getuid() or not scratch.is_dir() or scratch.is_symlink():
-            return False
+    except OSError:  # its process has removed it by now
+        return False
+    if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode):
+        return False
+    try:
         lock = os.open(scratch / _LOCK, os.O_RDWR)
     except FileNotFoundError:
         return time.time() - status.st_mtime > _UNLOCKED_AGE_S
