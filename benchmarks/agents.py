@@ -1,8 +1,11 @@
-"""Tasks of two steps over a vault in two languages, by an agent that follows fixed rules through `kb mcp`.
+"""Tasks of two steps over vaults in two languages, by an agent that follows fixed rules through `kb mcp`.
 
-The vault: the notes of `fixtures/vault`, and the pages of `xling-fastapi`, each in one language, English and Korean by
-turns in the order of their names. The tasks (`questions/agent-tasks.jsonl`) were written before the first run: 9 in
-Korean, 6 in English, two facts each, mostly of two files, in whatever language the file is.
+Two sets of 15 tasks, two facts each, mostly of two files, in whatever language the file is; 9 in Korean, 6 in English.
+The first (`questions/agent-tasks.jsonl`): the notes of `fixtures/vault`, and the pages of `xling-fastapi`, each in one
+language, English and Korean by turns in the order of their names. Some of its tasks were changed after they had been
+run. The second (`questions/agent-tasks-blind.jsonl`): the Korean notes of `notes-ko`, the Korean pages of `korquad-dev`
+and the English ones of `squad2-dev`. Its tasks were written and committed before kb had seen that vault, and are
+unchanged.
 
 By `search` the agent has 4,000 tokens. It searches for the questions of both steps at once (eight hits); where the
 second leans on the first answer (`{}`: what the first fact's pattern captured in what was fetched; without that, the
@@ -65,40 +68,51 @@ class Outcome(NamedTuple):
 
 
 def measure(data: Path | None) -> Measurement:
-    """How many of the tasks each agent solves, and for how many tokens."""
+    """How many of the tasks of each set each agent solves, and for how many tokens."""
     if data is None:
-        raise SystemExit("agents needs --data DIR, with xling-fastapi in it")
-    lines = (QUESTIONS / "agent-tasks.jsonl").read_text(encoding="utf-8").splitlines()
-    tasks = [Task(**json.loads(line)) for line in lines]
-    with tempfile.TemporaryDirectory() as folder:
-        write_vault(Path(folder), data / "xling-fastapi" / "corpus")
-        with embedded(Path(folder), "tasks") as base:
-            by_search, by_ask = asyncio.run(_solved(base, tasks))
-    rows = [
-        (task.id, *(f"{sum(each.found)} of 2, {each.tokens} tokens" for each in pair))
-        for task, *pair in zip(tasks, by_search, by_ask, strict=True)
-    ]
-    most = max(each.tokens for each in by_search)
-    return Measurement(
-        "agents",
-        (Table(f"{len(tasks)} tasks of two facts", ("task", "search", "ask"), tuple(rows)),),
-        (
-            Target("tasks solved by search and fetch", sum(each.solved for each in by_search), "≥", 13),
-            Target("most tokens of a task by search and fetch", most, "≤", 4_000),
-            Target("tasks solved by ask in steps", sum(each.solved for each in by_ask), "≥", 11),
-        ),
-        {"mean_tokens": [round(sum(each.tokens for each in by) / len(by)) for by in (by_search, by_ask)]},
-    )
+        raise SystemExit("agents needs --data DIR, with xling-fastapi, notes-ko, korquad-dev and squad2-dev in it")
+    tables: list[Table] = []
+    targets: list[Target] = []
+    means: dict[str, object] = {}
+    for name, file, write_vault in (
+        ("first", "agent-tasks.jsonl", write_first_vault),
+        ("blind", "agent-tasks-blind.jsonl", write_blind_vault),
+    ):
+        tasks = [Task(**json.loads(line)) for line in (QUESTIONS / file).read_text(encoding="utf-8").splitlines()]
+        with tempfile.TemporaryDirectory() as folder:
+            write_vault(Path(folder), data)
+            with embedded(Path(folder), f"{name} tasks") as base:
+                by_search, by_ask = asyncio.run(_solved(base, tasks))
+        rows = [
+            (task.id, *(f"{sum(each.found)} of 2, {each.tokens} tokens" for each in pair))
+            for task, *pair in zip(tasks, by_search, by_ask, strict=True)
+        ]
+        tables.append(Table(f"{len(tasks)} tasks of two facts ({name} set)", ("task", "search", "ask"), tuple(rows)))
+        most = max(each.tokens for each in by_search)
+        targets += [
+            Target(f"{name} tasks solved by search and fetch", sum(each.solved for each in by_search), "≥", 13),
+            Target(f"most tokens of a {name} task by search and fetch", most, "≤", 4_000),
+            Target(f"{name} tasks solved by ask in steps", sum(each.solved for each in by_ask), "≥", 11),
+        ]
+        means[f"mean_tokens_{name}"] = [round(sum(each.tokens for each in by) / len(by)) for by in (by_search, by_ask)]
+    return Measurement("agents", tuple(tables), tuple(targets), means)
 
 
-def write_vault(root: Path, pages: Path) -> None:
+def write_first_vault(root: Path, data: Path) -> None:
     """Copies the notes, and each page in English or Korean by turns."""
+    pages = data / "xling-fastapi" / "corpus"
     shutil.copytree(NOTES, root / "notes")
     names = sorted(str(each.relative_to(pages / "en")) for each in (pages / "en").rglob("*.md"))
     for number, name in enumerate(names):
         target = root / "fastapi" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(pages / ("ko" if number % 2 else "en") / name, target)
+
+
+def write_blind_vault(root: Path, data: Path) -> None:
+    """Copies the notes and the pages of both encyclopedias."""
+    for name in ("notes-ko", "korquad-dev/corpus", "squad2-dev/corpus"):
+        shutil.copytree(data / name, root, dirs_exist_ok=True)
 
 
 async def _solved(base: KnowledgeBase, tasks: list[Task]) -> tuple[list[Outcome], list[Outcome]]:
