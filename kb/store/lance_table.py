@@ -82,7 +82,7 @@ class LanceTable:
         self._where = where
         self._searched: _AnnSearch | None = None
         self._schema = _schema(model)
-        with _lance_errors(where):
+        with lance_errors(where):
             table = None if make == "replace" else _opened(where, self.name)
             if table is None and make == "never":
                 raise VectorsUnusable(f"{where}/{self.name}.lance is not there", _MEND)
@@ -96,18 +96,18 @@ class LanceTable:
         if make == "never":
             other = f"the vectors of another version of {model.name}"
             raise VectorsUnusable(f"{where}/{self.name}.lance holds {other}", _MEND)
-        with _lance_errors(where):
-            self._table = _connected(where).create_table(self.name, schema=self._schema, mode="overwrite")
+        with lance_errors(where):
+            self._table = connected(where).create_table(self.name, schema=self._schema, mode="overwrite")
 
     def _made(self, rows: Iterable[Rows] | None) -> Table:
         """A new table, in place of the one that is there: Lance cannot overwrite a damaged one."""
         if isinstance(self._where, VectorAddress):
-            database = _connected(self._where)
+            database = connected(self._where)
             database.drop_table(self.name, ignore_missing=True)
         else:
             make_private_folder(self._where)
             _put_aside(_directory(self._where, self.name))
-            database = _connected(self._where)
+            database = connected(self._where)
         batches = None if rows is None else (self._batch(*each) for each in rows)
         table: Table = database.create_table(self.name, batches, schema=self._schema)
         remove_leftovers(self._where)
@@ -128,13 +128,13 @@ class LanceTable:
         import pyarrow as pa
 
         rows = pa.Table.from_batches([self._batch(chunk_ids, langs, vectors)])
-        with _lance_errors(self._where):
+        with lance_errors(self._where):
             merge = self._table.merge_insert("chunk_id")
             merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Removes the vectors of chunks; ids are hex, so they are in the filter as they are."""
-        with _lance_errors(self._where):
+        with lance_errors(self._where):
             for start in range(0, len(chunk_ids), 1000):
                 self._table.delete(f"chunk_id IN ({_quoted(chunk_ids[start : start + 1000])})")
 
@@ -142,30 +142,30 @@ class LanceTable:
         """The vectors of chunks, float32 little-endian; chunks without one are left out."""
         if not chunk_ids:
             return {}
-        with _lance_errors(self._where):
+        with lance_errors(self._where):
             rows = self._table.search().where(f"chunk_id IN ({_quoted(chunk_ids)})").limit(len(chunk_ids)).to_arrow()
         return dict(_vectors(rows))
 
     def count(self) -> int:
         """The number of vectors."""
-        with _lance_errors(self._where):
+        with lance_errors(self._where):
             return int(self._table.count_rows())
 
     def compact(self) -> None:
         """Joins the pieces that many writes left, and takes new vectors into the ANN index."""
-        with _lance_errors(self._where):
+        with lance_errors(self._where):
             self._table.optimize(cleanup_older_than=timedelta(minutes=10))
 
     def has_ann_index(self) -> bool:
         """Whether an ANN index stands."""
-        with _lance_errors(self._where):
+        with lance_errors(self._where):
             return any("vector" in index.columns for index in self._table.list_indices())
 
     def build_ann_index(self) -> None:
         """Rebuilds the ANN index over all vectors."""
         from lancedb.index import Bitmap, IvfRq
 
-        with _lance_errors(self._where):
+        with lance_errors(self._where):
             self._table.create_index("lang", config=Bitmap())
             self._table.create_index("vector", config=IvfRq(distance_type="cosine", num_bits=ANN_BITS))
 
@@ -173,13 +173,13 @@ class LanceTable:
         """Makes vectors quick to find by their chunk's id; `compact` takes new ones into that index."""
         from lancedb.index import BTree
 
-        with _lance_errors(self._where):
+        with lance_errors(self._where):
             if not any(index.columns == ["chunk_id"] for index in self._table.list_indices()):
                 self._table.create_index("chunk_id", config=BTree())
 
     def nearest(self, query: Sequence[float], k: int) -> tuple[tuple[str, float], ...]:
         """The approximately nearest chunks, nearest first, with 1 − cosine as the index's codes have it."""
-        with _lance_errors(self._where):
+        with lance_errors(self._where):
             if self._searched is None:
                 self._searched = _AnnSearch(self._where, self.name)
             return tuple(self._searched.nearest(query, k))
@@ -228,8 +228,8 @@ def table_sizes(where: VectorPlace) -> dict[str, int]:
     Raises: StoreError where an address cannot be reached.
     """
     if isinstance(where, VectorAddress):
-        with _lance_errors(where):
-            database = _connected(where)
+        with lance_errors(where):
+            database = connected(where)
             names = [name for name in database.list_tables().tables if name.startswith(TABLE_PREFIX)]
             return {name: int(database.open_table(name).stats()["total_bytes"]) for name in sorted(names)}
     return {
@@ -261,7 +261,7 @@ def build_dir(vector_dir: Path) -> Path:
 
 def replace_table(vector_dir: Path, name: str) -> None:
     """Puts the table that was built in `build_dir` in place of the one that is there."""
-    with _lance_errors(vector_dir):
+    with lance_errors(vector_dir):
         _put_aside(_directory(vector_dir, name))
         _directory(build_dir(vector_dir), name).rename(_directory(vector_dir, name))
     remove_leftovers(vector_dir)
@@ -269,10 +269,10 @@ def replace_table(vector_dir: Path, name: str) -> None:
 
 def remove_tables(where: VectorPlace, names: Sequence[str]) -> None:
     """Removes tables and their vectors."""
-    with _lance_errors(where):
+    with lance_errors(where):
         if isinstance(where, VectorAddress):
             for name in names:
-                _connected(where).drop_table(name, ignore_missing=True)
+                connected(where).drop_table(name, ignore_missing=True)
         else:
             for name in names:
                 _put_aside(_directory(where, name))
@@ -283,13 +283,14 @@ def remove_leftovers(vector_dir: VectorPlace) -> None:
     """Removes what was put aside, and what an interrupted run left; only for the holder of the writer lock."""
     if isinstance(vector_dir, VectorAddress):
         return
-    with _lance_errors(vector_dir):
+    with lance_errors(vector_dir):
         for folder in (_BUILT, _REMOVED):
             with suppress(FileNotFoundError):
                 shutil.rmtree(vector_dir / folder)
 
 
-def _connected(where: VectorPlace) -> Any:
+def connected(where: VectorPlace) -> Any:
+    """The database of lancedb at a place."""
     import lancedb
 
     if isinstance(where, VectorAddress):
@@ -302,7 +303,7 @@ def _opened(where: VectorPlace, name: str) -> Table | None:
     if isinstance(where, Path) and not has_table(where, name):
         return None
     try:
-        table: Table = _connected(where).open_table(name)
+        table: Table = connected(where).open_table(name)
     except ValueError as error:
         if isinstance(where, Path) or not str(error).endswith("was not found"):
             raise
@@ -354,13 +355,13 @@ def _quoted(chunk_ids: Sequence[str]) -> str:
 
 
 @contextmanager
-def _lance_errors(where: VectorPlace) -> Iterator[None]:
+def lance_errors(where: VectorPlace) -> Iterator[None]:
     """Raises Lance's failures, which come as plain RuntimeError, ValueError or OSError, as StoreError."""
     try:
         yield
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(where, VectorAddress):  # a table is taken for unusable only if it is not there
-            raise StoreError(f"the vectors at {where} cannot be reached: {_short(error)}", _TRY_AGAIN) from error
+            raise StoreError(f"{where} cannot be reached: {_short(error)}", _TRY_AGAIN) from error
         told = _OS_ERROR.search(str(error))
         number = int(told[1]) if told else getattr(error, "errno", None)
         if number in NO_ROOM:

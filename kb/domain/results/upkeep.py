@@ -188,9 +188,9 @@ class Proof(NamedTuple):
 
 @on_wire("export_report.v1")
 class ExportReport(NamedTuple):
-    """The archive, its size, and the proof of what it holds."""
+    """The archive, or the folder or address of a snapshot; its size, and the proof of what it holds."""
 
-    file: Path
+    file: str
     size_bytes: int
     proof: Proof
 

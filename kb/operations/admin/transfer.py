@@ -1,15 +1,17 @@
-"""Takes a knowledge base to another machine: one archive, or a folder to read, and a proof that it is what left.
+"""Takes a knowledge base to another machine: one archive, or a snapshot to read, and a proof that it is what left.
 
 The archive is a tar file: `kb.json`, then the database with its vectors, the configuration file, golden questions, and
 the folders of copies and artifacts. Lance tables are left out: they are made again from the database.
 
-The folder, a snapshot, holds `kb.json`, the database and its Lance table, and is read with --read-only where it lies.
+A snapshot is a folder with `kb.json`, the database and its Lance table, read with --read-only where it lies. At an
+address of an object store it is `kb.json` and the database with its vectors, from which a folder is made.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import tarfile
 from collections.abc import Iterable, Iterator
@@ -21,8 +23,9 @@ from typing import Any
 
 import kb
 from kb.config import Config
+from kb.config.addresses import snapshot_address
 from kb.config.writing import items
-from kb.domain.embeddings import VectorPlace
+from kb.domain.embeddings import VectorAddress, VectorPlace
 from kb.domain.ids import content_hash, merkle_root
 from kb.domain.results.upkeep import ExportReport, ImportReport, Proof
 from kb.domain.run_handle import RunHandle, StepProgress
@@ -32,6 +35,7 @@ from kb.operations.embedding.vector_upkeep import (
     copy_lance,
     drop_copied_mirror,
     fill_mirror,
+    has_ann,
     model_of,
 )
 from kb.operations.opening.base import open_base
@@ -40,9 +44,13 @@ from kb.private import make_private_folder, replace_file, require_writable
 from kb.store import queries
 from kb.store.connection import Connection, close_log, copy_database, latest_version, sqlite_errors, transaction
 from kb.store.mirror import has_mirror, load_vector_functions, mirrored
+from kb.store.stored_file import StoredFile, file_hash, store_file, stored_file
 
 _MANIFEST, _DATABASE, _CONFIG, _GOLDEN = "kb.json", "kb.sqlite", "config.toml", "golden.yaml"
-_FOLDERS = ("assets", "artifacts")
+_FOLDERS, _LANCE = ("assets", "artifacts"), "lancedb"
+
+# What `kb.json` at an address says beside what that of a folder does.
+_STORED = {"kb", "schema", "settings", "source", "blake3", "ann", "mirror"}
 
 # Settings that are of one machine.
 _OF_ONE_MACHINE = ("workspace.", "storage.", "indexing.", "models.embedding.threads")
@@ -110,7 +118,7 @@ def export_base(config: Config, target: Path, handle: RunHandle) -> ExportReport
                         tar.add(path, name)
             os.chmod(archive, 0o600)
             os.rename(archive, target)
-            return ExportReport(target, target.stat().st_size, proof)
+            return ExportReport(str(target), target.stat().st_size, proof)
     except OSError as error:
         raise _unwritable(target, error) from error
 
@@ -129,16 +137,100 @@ def export_snapshot(config: Config, target: Path, handle: RunHandle) -> ExportRe
             with _copied(config, folder / _DATABASE, handle) as db:
                 without_mirror = fill_mirror(db, config.vector_dir, handle)
                 proof = _proof(db, config.vector_dir)
-                copy_lance(db, config.vector_dir, folder / "lancedb", handle)
-                if without_mirror:
-                    drop_copied_mirror(db, folder / "lancedb")
+                _give_lance(db, folder, has_ann(db, config.vector_dir), not without_mirror, handle)
             close_log(folder / _DATABASE)
             replace_file(folder / _MANIFEST, _manifest(config, proof))
             size_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
             os.rename(folder, target)
-            return ExportReport(target, size_bytes, proof)
+            return ExportReport(str(target), size_bytes, proof)
     except OSError as error:
         raise _unwritable(target, error) from error
+
+
+def _give_lance(db: Connection, folder: Path, ann: bool, mirror: bool, handle: RunHandle) -> None:
+    """Makes the Lance table of a snapshot from its mirror, which then goes where the source has none."""
+    copy_lance(db, folder / _LANCE, with_ann=ann, handle=handle)
+    if not mirror and mirrored(db) is not None:
+        drop_copied_mirror(db, folder / _LANCE)
+
+
+def store_snapshot(config: Config, uri: str, handle: RunHandle) -> ExportReport:
+    """Puts a snapshot at an address in place of the last one of this knowledge base, in one commit.
+
+    Raises: UsageError where the address has anything else, ConfigError, StoreError, NotIndexed and its kin.
+    """
+    where, source = snapshot_address(config, uri), f"{platform.node()}:{config.sqlite}"
+    if (there := stored_file(where)) is not None and _stored_manifest(where, there)["source"] != source:
+        raise UsageError(f"{where} has the snapshot of another knowledge base", "name another address")
+    try:
+        make_private_folder(config.cache_dir)
+        with TemporaryDirectory(dir=config.cache_dir, prefix=".kb-export-") as temporary:
+            database = Path(temporary) / _DATABASE
+            with _copied(config, database, handle) as db:
+                without_mirror = fill_mirror(db, config.vector_dir, handle)
+                proof = _proof(db, config.vector_dir)
+                ann = has_ann(db, config.vector_dir)
+            close_log(database)
+            handle.tell(StepProgress(f"writing to {where}", 0, 0, "documents"))
+            digest, mirror = file_hash(database), not without_mirror
+            manifest = _manifest(config, proof, source=source, blake3=digest, ann=ann, mirror=mirror)
+            store_file(where, database, manifest)
+            return ExportReport(str(where), database.stat().st_size, proof)
+    except OSError as error:
+        raise _unwritable(config.cache_dir, error) from error
+
+
+def fetch_snapshot(config: Config, uri: str, folder: Path, handle: RunHandle) -> ImportReport:
+    """Makes the folder of the snapshot at an address, in place of an older one; nothing is fetched that is there.
+
+    Raises: UsageError where the folder is anything else, StoreCorrupt for what was not exported so, ConfigError,
+    FileUnreadable where there is no snapshot, StoreError, SchemaTooNew.
+    """
+    where = snapshot_address(config, uri)
+    if (stored := stored_file(where)) is None:
+        raise FileUnreadable(f"there is no snapshot at {where}", "kb export --snapshot makes one")
+    said = _stored_manifest(where, stored)
+    report = ImportReport(Proof(**said["proof"]), tuple(_differing(said["settings"], _settings(config))))
+    is_there = folder.exists()
+    if is_there and not {path.name for path in folder.iterdir()} >= {_MANIFEST, _DATABASE}:
+        raise UsageError(f"{folder} is there already, and no snapshot", "name another one")
+    try:
+        if is_there and (folder / _MANIFEST).read_bytes() == stored.about:
+            return report
+        with TemporaryDirectory(dir=folder.parent, prefix=".kb-import-") as temporary:
+            new = Path(temporary) / "snapshot"
+            make_private_folder(new)
+            handle.tell(StepProgress(f"reading {where}", 0, 0, "documents"))
+            stored.copy_to(new / _DATABASE)
+            handle.tell(StepProgress("checking", 0, 0, "documents"))
+            if file_hash(new / _DATABASE) != said["blake3"]:
+                raise StoreCorrupt(f"{where} does not hold what was exported", "export it again")
+            with writing(new / _DATABASE, with_vectors=True) as db:
+                if _proof(db, new) != report.proof:
+                    raise StoreCorrupt(f"{where} does not hold what was exported", "export it again")
+                _give_lance(db, new, said["ann"], said["mirror"], handle)
+            close_log(new / _DATABASE)
+            replace_file(new / _MANIFEST, stored.about)
+            if is_there:
+                os.rename(folder, Path(temporary) / "old")
+            os.rename(new, folder)
+        return report
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _stored_manifest(where: VectorAddress, stored: StoredFile) -> dict[str, Any]:
+    """What `kb.json` of a stored snapshot says. Raises: StoreCorrupt, UsageError for one of another schema."""
+    try:
+        said: dict[str, Any] = json.loads(stored.about)
+        Proof(**said["proof"])
+        if not said.keys() >= _STORED:
+            raise ValueError
+    except (ValueError, TypeError, KeyError) as error:
+        raise StoreCorrupt(f"{where} holds no snapshot that this kb knows", "export it again") from error
+    if said["schema"] != latest_version():
+        raise UsageError(f"{where} was written by kb {said['kb']}", "the same version reads it; or export it again")
+    return said
 
 
 def snapshot_fault(config: Config, *, again: bool = False) -> str | None:
@@ -183,7 +275,7 @@ def _copied(config: Config, database: Path, handle: RunHandle) -> Iterator[Conne
         yield db
 
 
-def _manifest(config: Config, proof: Proof) -> bytes:
+def _manifest(config: Config, proof: Proof, **added: str | bool) -> bytes:
     """What `kb.json` says."""
     manifest = {
         "format": 1,
@@ -193,7 +285,7 @@ def _manifest(config: Config, proof: Proof) -> bytes:
         "asset_dir": str(config.asset_dir),
         "settings": _settings(config),
     }
-    return json.dumps(manifest, ensure_ascii=False, indent=1).encode()
+    return json.dumps(manifest | added, ensure_ascii=False, indent=1).encode()
 
 
 def _require_absent(target: Path) -> None:

@@ -215,14 +215,21 @@ def complete_lance(db: Connection, row: queries.MirroredModel, vector_dir: Vecto
         remake_lance(db, row, vector_dir, RunHandle())
 
 
-def copy_lance(db: Connection, vector_dir: VectorPlace, target: Path, handle: RunHandle) -> None:
-    """Makes the table of the mirror's vectors in `target`, with an ANN index where the one in `vector_dir` has one."""
+def has_ann(db: Connection, vector_dir: VectorPlace) -> bool:
+    """Whether the searched model's table has an ANN index."""
+    row = mirrored(db)
+    with suppress(VectorsUnusable):
+        return row is not None and LanceTable(vector_dir, model_of(row)).has_ann_index()
+    return False
+
+
+def copy_lance(db: Connection, target: Path, *, with_ann: bool, handle: RunHandle) -> None:
+    """Makes the table of the mirror's vectors in `target`."""
     if (row := mirrored(db)) is None:
         return
     remake_lance(db, row, target, handle)
-    with suppress(VectorsUnusable):
-        if LanceTable(vector_dir, model_of(row)).has_ann_index():
-            LanceTable(target, model_of(row)).build_ann_index()
+    if with_ann:
+        LanceTable(target, model_of(row)).build_ann_index()
 
 
 def drop_copied_mirror(db: Connection, vector_dir: Path) -> None:
