@@ -122,7 +122,7 @@ def test_names_in_whatever_unicode_form_and_case_are_one() -> None:
 def test_a_file_of_an_older_kb_gets_its_links_without_reading_a_note(kept: Vault, tmp_path: Path) -> None:
     # A definition alone in a paragraph is in no passage.
     asked = (
-        "SELECT doc_id, line, kind, target, name, path, beside FROM links WHERE target <> 'er/한글.md'"
+        "SELECT doc_id, line, kind, target, name, path, beside, source FROM links WHERE target <> 'er/한글.md'"
         " ORDER BY doc_id, position"
     )
     path = tmp_path / "older.sqlite"

@@ -18,6 +18,7 @@ from kb.domain.search import SearchQuery
 from kb.domain.sources import KEPT_FROM, Source, Sources
 from kb.mcp.server import build_server
 from kb.operations.inspect.listing import count_facets, list_things
+from kb.operations.inspect.view import note_named
 from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import Rules
 from kb.operations.search.search import search
@@ -127,6 +128,74 @@ def test_links_stay_in_their_source(two: Vault) -> None:
     into = kb_in(two)("related", "work:log.md", "--json").json["backlinks"]
     assert [each["doc_path"] for each in into] == ["work:plan.md"]
     assert kb_in(two)("doctor", "--links").code == 0
+
+
+def test_a_link_may_name_a_source(two: Vault) -> None:
+    write_notes(
+        two.root,
+        {
+            "links.md": "# Links\n\n[[work:plan]] [[work:pay]] [p](work:private/pay.md#L3) ![[work:gone]]\n"
+            "\n[[Work plan]] [[log-of-work]] [call](tel:plan) [site](work://log.md) [[tel:plan]]\n",
+            "own.md": "# Own\n\n[[chunking]]\n",
+        },
+    )
+    write_notes(
+        two.root.parent / "job",
+        {
+            "log-of-work.md": "# One\n\n[[workspace:links]] [[links]] [[workspace:gone]] [[plan]]\n",
+            "sub/plan.md": "---\naliases: [Work plan]\n---\n# Plan of a part\n",
+        },
+    )
+    write_notes(two.root, {"chunking.md": "# Ours\n"})
+    write_notes(
+        two.root.parent / "third", {"plan.md": "# A plan too\n", "links/ours.md": "# Here\n\n[[pay]] [[plan]]\n"}
+    )
+    add(two, "third", "third")
+    kb = kb_in(two)
+    kb("ingest", "--no-embed")
+
+    def links(path: str) -> list[tuple[str, str | None]]:
+        return [(each["target"], each["target_path"]) for each in kb("inspect", "doc", path, "--json").json["links"]]
+
+    assert links("links.md") == [
+        ("work:plan", "work:plan.md"),
+        ("work:pay", "work:private/pay.md"),
+        ("work:private/pay.md", "work:private/pay.md"),
+        ("work:gone", None),
+        ("Work plan", "work:sub/plan.md"),
+        ("log-of-work", "work:log-of-work.md"),
+    ]
+    assert links("own.md") == [("chunking", "chunking.md")]
+    assert links("work:log-of-work.md") == [
+        ("workspace:links", "links.md"),
+        ("links", "links.md"),
+        ("workspace:gone", None),
+        ("plan", "work:plan.md"),
+    ]
+    assert links("third:links/ours.md") == [("pay", "work:private/pay.md"), ("plan", "third:plan.md")]
+    into = kb("related", "work:plan.md", "--json").json["backlinks"]
+    assert [each["doc_path"] for each in into] == ["links.md", "work:log-of-work.md"]
+    broken = kb("doctor", "--links", "--json").json["links"]
+    assert [each["link"]["target"] for each in broken] == ["work:gone", "workspace:gone"]
+    (two.root.parent / "third/plan.md").unlink()
+    kb("ingest", "--no-embed")
+    assert links("third:links/ours.md")[1] == ("plan", None)  # two of the source work are called so
+    with open_base(load(str(two.config))) as session:
+        assert note_named(session, "work:pay", "links.md").workspace_path == "work:private/pay.md"
+
+
+def test_a_link_into_another_source_indexes_no_file_twice(two: Vault) -> None:
+    kb, job = kb_in(two), two.root.parent / "job"
+    (two.root / "job").symlink_to(job)
+    (two.root / "one.md").symlink_to(job / "log.md")
+    (two.root / "above").symlink_to(two.root.parent)
+    (job / "back").symlink_to(two.root)
+    ran = kb("ingest", "--no-embed", "--json").lines[-1]
+    assert ran["skip_examples"]["another source"] == ["job", "one.md", "above/job", "work:back"]
+    assert not [each for each in paths(kb) if each.startswith(("job/", "above/job", "work:back", "one.md"))]
+    assert of_work() <= paths(kb)
+    for narrowed in ("job", "job/private", "one.md", "above/job/log.md"):
+        assert kb("ingest", "--no-embed", str(two.root / narrowed), "--json").lines[-1]["new"] == 0, narrowed
 
 
 def test_a_source_whose_folder_is_gone_keeps_its_documents_and_is_named(two: Vault) -> None:

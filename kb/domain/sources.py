@@ -74,8 +74,8 @@ class Sources(NamedTuple):
 
     def place(self, stored: str) -> tuple[Source, str]:
         """The source of a stored path, and the path below its root; "" is the root itself."""
-        head, colon, rest = stored.partition(":")
-        if colon and self.further and "/" not in head:
+        if self.further and ":" in stored:
+            head, rest = source_and_path(stored)
             if head == WORKSPACE and (not rest or self._is_ambiguous(rest)):
                 return self.first, rest
             for each in self.further:
@@ -120,6 +120,12 @@ class Sources(NamedTuple):
         while (parts := relative.partition(":"))[0] == WORKSPACE and parts[1]:
             relative = parts[2]
         return bool(parts[1]) and any(each.name == parts[0] for each in self.further)
+
+
+def source_and_path(written: str) -> tuple[str, str]:
+    """The name of a source that a path may begin with, and what follows the colon; "" and the path without one."""
+    head, colon, rest = written.partition(":")
+    return (head, rest) if colon and NAME.fullmatch(head) else ("", written)
 
 
 def nested(sources: Iterable[Source]) -> tuple[Source, Source] | None:

@@ -24,6 +24,7 @@ from markdown_it.utils import OptionsDict
 
 from kb.extract.markdown.frontmatter import read_frontmatter
 from kb.extract.markdown.parser import MAX_LINE_CHARS, note_parser
+from kb.language.links import may_name_a_source
 
 # Longer text is shown without colours, which would take too long.
 MAX_COLOURED_CHARS = 400_000
@@ -264,7 +265,7 @@ class _NoteRenderer(RendererHTML):
     def link_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
         """A link: unchanged to the outside, by name to a file of the knowledge base."""
         href = str(tokens[index].attrs.get("href", ""))
-        if _SCHEME.match(href) or href.startswith("//"):
+        if (_SCHEME.match(href) or href.startswith("//")) and not may_name_a_source(href):
             return f'<a href="{html.escape(href)}" data-outside="">'
         return f'<a data-note="{html.escape(unquote(href))}">'
 

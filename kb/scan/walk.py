@@ -72,6 +72,7 @@ def walk(
     scope: str = "",
     follow_outside: bool = True,
     kinds: Kinds = KINDS,
+    elsewhere: Sequence[Path] = (),
 ) -> Iterator[ScanEvent]:
     """The files below `root` as events, in the order of their names, files before folders; last the totals.
 
@@ -79,7 +80,8 @@ def walk(
     folder, a path relative to `root`; the rules of the folders above it hold all the same.
 
     Symbolic links are followed, those that lead out of `root` only with `follow_outside`. The target of a link is taken
-    once: at its own path if the walk gets there without links, else at the first link to it.
+    once: at its own path if the walk gets there without links, else at the first link to it. What is in the folders
+    `elsewhere`, which are walked by themselves, is left out.
 
     Raises, at once: FileVanished, FileUnreadable or PathNotUnicode if there is no such folder `root` or nothing
     at `scope`; UsageError if `scope` leads out of `root`; ConfigError for a malformed `include` or `exclude`.
@@ -100,7 +102,9 @@ def walk(
         raise PathNotUnicode(f"the path {shown(real_root)} is not UTF-8", "rename the folder, or set workspace.root")
     start = _inside(real_root, scope)
     rules = IgnoreRules.at_root(exclude)
-    return _Walk(real_root, root_stat, Included(include, kinds), rules, follow_outside).events(start)
+    walked = _Walk(real_root, root_stat, Included(include, kinds), rules, follow_outside)
+    walked.elsewhere = tuple(os.path.join(os.path.realpath(each), "") for each in elsewhere)
+    return walked.events(start)
 
 
 def _inside(root: str, scope: str) -> str:
@@ -140,6 +144,7 @@ class _Walk:
     ) -> None:
         self._root = Folder(root, "", rules, behind_link=False)
         self._follow_outside = follow_outside
+        self.elsewhere: tuple[str, ...] = ()  # real paths of other roots, each with a slash behind it
         self._led_out: list[OutsideLink] = []  # followed, not yet yielded
         self._included = included
         self._unsupported: Counter[str] = Counter()
@@ -209,8 +214,8 @@ class _Walk:
             if entry.is_dir(follow_symlinks=False)
             else self._file(entry, name, folder, problem)
         )
-        if folder.behind_link and isinstance(event, SourceFile | Folder) and self._is_known(entry):
-            return None
+        if folder.behind_link and isinstance(event, SourceFile | Folder):
+            return self._of_other_root(entry.path, folder.prefix + name) or (None if self._is_known(entry) else event)
         return event
 
     def _folder(
@@ -292,6 +297,8 @@ class _Walk:
         )
         if not isinstance(event, SourceFile | Folder):
             return event
+        if (elsewhere := self._of_other_root(source, parent.prefix + name)) is not None:
+            return elsewhere
         if led_out is not None and not led_out.followed:
             return led_out
         if self._is_taken_in_place(source, is_directory) or self._is_known(entry):
@@ -305,6 +312,12 @@ class _Walk:
         if source == self._root.source or source.startswith(os.path.join(self._root.source, "")):
             return None
         return OutsideLink(path, source, self._follow_outside)
+
+    def _of_other_root(self, source: str, path: str) -> SkippedFile | None:
+        """Why the real path `source` is not taken at `path`, if the walk of another root takes it."""
+        if self.elsewhere and os.path.join(source, "").startswith(self.elsewhere):
+            return SkippedFile(WorkspacePath(path), "another source")
+        return None
 
     def _newly_led_out(self) -> Iterator[OutsideLink]:
         while self._led_out:
@@ -372,6 +385,8 @@ class _Walk:
                 return SkippedFile(path, reason)
             source = os.path.join(folder.source, folder_name)
             behind_link = folder.behind_link or os.path.islink(source)
+            if behind_link and (elsewhere := self._of_other_root(os.path.realpath(source), path)) is not None:
+                return elsewhere
             led_out = self._outside_link(path, os.path.realpath(source)) if os.path.islink(source) else None
             if led_out is not None:
                 if not led_out.followed:

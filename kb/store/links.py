@@ -37,6 +37,7 @@ def put_links(
                 "name": each.name,
                 "path": each.path,
                 "beside": each.beside,
+                "source": each.source,
             }
             for position, each in enumerate(links)
         ),

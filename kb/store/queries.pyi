@@ -140,7 +140,7 @@ NameOfDocument = NamedTuple("NameOfDocument", [("name", str), ("workspace_path",
 NamedNote = NamedTuple("NamedNote", [("doc_id", str), ("workspace_path", str)])
 NearestChunk = NamedTuple("NearestChunk", [("chunk_id", str), ("distance", float)])
 NewLink = TypedDict("NewLink", {"doc_id": str, "position": int, "line": int, "kind": str, "target": str,
-    "anchor": str | None, "name": str, "path": str, "beside": str})
+    "anchor": str | None, "name": str, "path": str, "beside": str, "source": str | None})
 NoteToLink = NamedTuple("NoteToLink", [("doc_id", str), ("workspace_path", str), ("media_type", str),
     ("aliases_json", str), ("chunks_json", str)])
 OwnDate = NamedTuple("OwnDate", [("doc_id", str), ("day", str)])

@@ -68,7 +68,7 @@ WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
 
 CREATE TEMP VIEW links AS
 SELECT
-  doc_id, position, line, kind, target, anchor, name, path, beside
+  doc_id, position, line, kind, target, anchor, name, path, beside, source
 FROM main.links
 WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
 

@@ -9,5 +9,6 @@
 -- param name TEXT  the last part of the target, case-folded, NFC
 -- param path TEXT  all of it
 -- param beside TEXT  the path it names from the note's folder
-INSERT INTO links (doc_id, position, line, kind, target, anchor, name, path, beside)
-VALUES (:doc_id, :position, :line, :kind, :target, :anchor, :name, :path, :beside);
+-- param source TEXT?  what is before a colon in it, where that may be the name of a source
+INSERT INTO links (doc_id, position, line, kind, target, anchor, name, path, beside, source)
+VALUES (:doc_id, :position, :line, :kind, :target, :anchor, :name, :path, :beside, :source);

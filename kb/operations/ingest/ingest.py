@@ -234,6 +234,7 @@ def _scan_source(
             scope=scope,
             follow_outside=request.follow_outside,
             kinds=request.plugins.kinds,
+            elsewhere=[each.root for each in sources.every if each is not source],
         )
     except FileError:
         if not sources.further or request.scope:

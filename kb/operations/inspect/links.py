@@ -10,8 +10,8 @@ from pathlib import Path
 from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import LinkRow
 from kb.domain.results.viewing import BrokenLink, BrokenLinks, NearDocument, NearDocuments
-from kb.domain.sources import Sources
-from kb.language.links import folded
+from kb.domain.sources import Sources, source_and_path
+from kb.language.links import folded, last_part
 from kb.operations.fetch.places import find_places, require_document
 from kb.operations.opening.base import Base
 from kb.operations.opening.vectors import borrowed_vectors
@@ -104,7 +104,10 @@ def _names_below(root: Path) -> Iterator[str]:
 def _is_there(sources: Sources, link: LinkRow, files: frozenset[str]) -> bool:
     """Whether a file or folder that is not indexed is what the link means."""
     source, relative = sources.place(link.workspace_path)
-    wanted = link.target.lstrip("/")
+    name, within = source_and_path(link.target)
+    if named := sources.named(name):
+        source, relative = named, ""
+    wanted = (within if named else link.target).lstrip("/")
     if any(os.path.lexists(source.root / place) for place in (Path(relative).parent / wanted, wanted)):
         return True
     return link.kind in ("wikilink", "embed") and folded(wanted.rpartition("/")[2]) in files
@@ -114,6 +117,6 @@ def _nearest(link: LinkRow, names: dict[str, str]) -> str | None:
     """The document with the name that is spelled most like the link's."""
     from difflib import get_close_matches
 
-    name = folded(link.target.rpartition("/")[2])
+    name = last_part(folded(link.target))
     found = [name] if name in names else get_close_matches(name, names, 1, _ALIKE)
     return names[found[0]] if found else None

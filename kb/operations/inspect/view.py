@@ -60,7 +60,8 @@ def kept_file(session: Base, path: str) -> tuple[Path, str]:
 
 
 def note_named(session: Base, name: str, linked_from: str) -> DocumentRow:
-    """The target of a link in `linked_from`: a document beside it, below the root, or the nearest of that name.
+    """The target of a link in `linked_from`: the one that it reaches; of what was stored as no link, a document beside
+    it, below the root, or the nearest of that name.
 
     The part of a link after `#` is ignored. Raises: NotFound.
     """
@@ -68,6 +69,10 @@ def note_named(session: Base, name: str, linked_from: str) -> DocumentRow:
     if not wanted:
         return document_at(session, linked_from)
     with session.reading() as base:
+        from_ids = json.dumps([require_document(base.db, linked_from).doc_id])
+        for link in queries.list_links(base.db, from_ids_json=from_ids, to_ids_json=None, broken=0, row_limit=-1):
+            if link.target_path is not None and link.target.lstrip("/") == wanted:
+                return require_document(base.db, link.target_path)
         source, relative = base.config.sources.place(stored_text(linked_from))
         beside = base.config.sources.stored(source, normpath(join(dirname(relative), wanted)))  # above it: no document
         for spelled in dict.fromkeys((beside, wanted.removeprefix("./"))):
