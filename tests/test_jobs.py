@@ -87,6 +87,29 @@ def test_an_ingest_succeeded_was_stopped_or_failed(workspace: Workspace, monkeyp
     ]
 
 
+def test_records_are_kept_for_some_months_and_to_a_number(workspace: Workspace) -> None:
+    workspace.ingest()
+    with closing(sqlite3.connect(workspace.sqlite)) as db:
+        db.execute(
+            """
+            WITH RECURSIVE past (hours) AS (SELECT 1 UNION ALL SELECT hours + 1 FROM past WHERE hours < 1200)
+            INSERT INTO job_records (job_id, kind, payload_json, outcome, process_id, created_at, updated_at)
+            SELECT hours, 'embedding', '{}', 'succeeded', 1, moment, moment
+            FROM (
+                SELECT hours, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', format('-%d hours', hours)) AS moment FROM past
+            )
+            """
+        )
+        db.commit()
+    workspace.ingest()
+    kept = workspace.query("SELECT count(*), max(CAST(job_id AS INTEGER)) FROM job_records WHERE kind = 'embedding'")
+    assert kept == [(jobs.JOBS_KEPT - 2, jobs.JOBS_KEPT - 2)]
+    age(workspace, (jobs.DAYS_KEPT + 1) * 86_400)
+    workspace.ingest()
+    assert workspace.query("SELECT count(*) FROM job_records") == [(1,)]
+    assert [kind for kind, *_ in seen(workspace)] == ["ingest"] * 3
+
+
 def test_a_dry_run_is_no_job(workspace: Workspace) -> None:
     workspace.ingest()
     workspace.ingest(dry_run=True)

@@ -25,6 +25,10 @@ JobKind = Literal["ingest", "watch", "embedding", "evaluation"]
 # The view jobs takes work for dead that gives none for ten seconds.
 _SIGN_EVERY_S = 3
 
+# Older records, and those beyond so many, go when work begins;
+# the view still tells ingests and evaluations from their tables.
+DAYS_KEPT, JOBS_KEPT = 90, 1_000
+
 # As the view says it.
 INTERRUPTED = (
     '{"code":"interrupted","message":"its process ended before the work did",'
@@ -86,6 +90,7 @@ class _Recorded(RunHandle):
                 self._write(self._db, outcome, said)
 
     def _begin(self) -> None:
+        now = now_utc()
         with transaction(self._db):
             queries.upsert_job(
                 self._db,
@@ -93,8 +98,9 @@ class _Recorded(RunHandle):
                 kind=self._job.kind,
                 payload_json=json.dumps(self._job.payload, ensure_ascii=False),
                 process_id=os.getpid(),
-                now=now_utc(),
+                now=now,
             )
+            queries.delete_old_jobs(self._db, now=now, days=DAYS_KEPT, most=JOBS_KEPT)
         self._signs = Thread(target=self._give_signs, name="kb-job", daemon=True)
         self._signs.start()
 
