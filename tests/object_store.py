@@ -1,4 +1,6 @@
-"""An object store on this machine that speaks as much of S3 as Lance needs, and loses connections when a test wants it.
+"""An object store on this machine that speaks as much of S3, and of the XML of Google's store, as Lance needs.
+
+It loses connections when a test wants it.
 
 The servers of S3 that the registry has need an older python-dateutil than kb's own dependencies.
 """
@@ -111,17 +113,19 @@ class _Request(BaseHTTPRequestHandler):
         if self.command == "DELETE":
             objects.pop(key, None)
             return 204, {}, b""
-        if "x-amz-copy-source" in self.headers:
-            body = objects[unquote(self.headers["x-amz-copy-source"]).strip("/")]
+        source = self.headers.get("x-amz-copy-source") or self.headers.get("x-goog-copy-source")
+        if source:
+            body = objects[unquote(source).strip("/")]
         elif self.command == "POST":
             parts = self.server.parts[asked["uploadId"]]
             body = b"".join(parts[number] for number in sorted(parts))
-        if self.headers.get("If-None-Match") == "*" and key in objects:
+        is_new = self.headers.get("If-None-Match") == "*" or self.headers.get("x-goog-if-generation-match") == "0"
+        if is_new and key in objects:
             return _error(412, "PreconditionFailed")
         objects[key] = body
         if self.command == "POST":
             return _xml(f"<CompleteMultipartUploadResult><ETag>{_tag(body)}</ETag></CompleteMultipartUploadResult>")
-        if "x-amz-copy-source" in self.headers:
+        if source:
             return _xml(f"<CopyObjectResult><ETag>{_tag(body)}</ETag></CopyObjectResult>")
         return 200, {"ETag": _tag(body)}, b""
 

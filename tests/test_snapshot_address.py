@@ -89,7 +89,7 @@ def test_an_export_that_lost_its_connection_leaves_the_last_one(
     vault: Vault, tmp_path: Path, store: ObjectStore
 ) -> None:
     last, failures = put(vault), 0
-    for turn in range(8):
+    for turn in range(4):
         (vault.root / f"{turn}.md").write_text(f"# Lamp {turn}\n\nA new lamp.\n", encoding="utf-8")
         ingest(vault)
         store.random.seed(turn)

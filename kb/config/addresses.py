@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from kb.config.keys import Config, StorageConfig
 
 _ADDRESS = re.compile(r"(?:s3|gs|az)://[^/\s?#@]+(?:/[^\s?#]*)?")
-_SECRET = re.compile("secret|token|password|credential|sas|(?:access|account|api)_?key|service_account", re.IGNORECASE)
+_SECRET = re.compile(
+    "secret|token|password|credential|sas|(?:access|account|api|customer|encryption|master)_?key|service_account",
+    re.IGNORECASE,
+)
 _ENDPOINT = re.compile(r"(?:AWS|AZURE|GOOGLE)_\w*(?:ENDPOINT|BASE_URL)\w*", re.IGNORECASE)
 _PASSWORD = re.compile(r"//[^/]*@")
 _CLIENT = ("storage.vector_options", "storage.allow_http")

@@ -38,7 +38,7 @@ T = TypeVar("T")
 Rows: TypeAlias = "tuple[Sequence[str], Sequence[str], NDArray[np.float32]]"
 
 _ANSWERED = re.compile(r"<Code>(\w+)</Code>")
-_LOST = re.compile(r"message: \"([^\"]+)\"|kind: (\w+)")
+_LOST = re.compile(r"message: \"([^\"]+)\"|kind: (\w+)|status code: (\d{3}(?: \w+)*)")
 _OS_ERROR = re.compile(r"os error (\d+)")
 _VERSION_KEY = b"kb_model_version"
 _MEND = "kb index --rebuild-lance makes it again"

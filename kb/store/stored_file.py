@@ -70,7 +70,9 @@ def store_file(where: VectorAddress, path: Path, about: bytes) -> None:
     fields = [pa.field("piece", pa.int64(), nullable=False), pa.field("content", pa.binary(), nullable=False)]
     schema = pa.schema(fields, metadata={_ABOUT: about})
     with lance_errors(where):
-        table = connected(where).create_table(_TABLE, _read(path, schema), schema=schema, mode="overwrite")
+        database = connected(where)
+        mode = "overwrite" if _TABLE in database.list_tables().tables else "create"
+        table = database.create_table(_TABLE, _read(path, schema), schema=schema, mode=mode)
         table.optimize(cleanup_older_than=_REPLACED_STAYS)
 
 

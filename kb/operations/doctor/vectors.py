@@ -151,7 +151,7 @@ def _check_mirrored(db: Connection, config: Config, row: queries.MirroredModel) 
         yield Check("vector_mirror", False, "the vector table vec_primary is not there", "kb ingest")
         return
     if found is None:
-        yield Check("vector_mirror", True, f"none, Lance alone has the vectors (storage.mirror = {kept})")
+        yield Check("vector_mirror", True, f"none, Lance alone has the vectors (storage.mirror = {setting})")
     else:
         detail = f"{found.rows} vectors in SQLite, {found.missing} missing, {found.orphans} of passages that are gone"
         yield checked("vector_mirror", not found.missing, detail, "kb ingest")
