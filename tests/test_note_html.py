@@ -10,7 +10,8 @@ from hostile_documents import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.extract.html import MAX_CHARS, answer_html, highlighted_lines, note_html
+from kb.extract.html import MAX_CHARS, answer_html, highlighted_lines, note_html, notebook_html
+from kb.extract.notebook import Cell
 
 HARMLESS = set(
     "a abbr b blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure h1 h2 "
@@ -61,6 +62,28 @@ def test_no_mixture_of_it_does(text: str) -> None:
 
 def test_the_check_sees_harm() -> None:
     assert len([text for text in HOSTILE if text.startswith("<") and harm(text)]) > 15
+
+
+def test_the_cells_of_a_notebook_read_as_prose_and_code_on_their_lines() -> None:
+    prose = [(7, "# Pump"), (8, ""), (9, "It **hums**."), (20, "- one"), (21, "- two")]
+    cells = [
+        Cell("markdown", None, prose),
+        Cell("code", "python", [(30, "x = 1")]),
+        Cell("output", None, [(44, "<b>")]),
+    ]
+    rendered = notebook_html(cells)
+    assert rendered is not None
+    assert '<h1 data-from="7" data-to="7">Pump</h1>' in rendered
+    assert '<p data-from="9" data-to="9">It <strong>hums</strong>.</p>' in rendered
+    assert '<li data-from="21" data-to="21">' in rendered
+    assert re.search(r'<pre data-from="30" data-to="30"><code><span class="n">x</span>', rendered)
+    assert '<pre data-from="44" data-to="44" data-output=""><code>&lt;b&gt;</code></pre>' in rendered
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_in_a_notebook_runs_or_fetches(text: str) -> None:
+    lines = list(enumerate(text.split("\n"), 1))
+    assert harm(notebook_html([Cell(kind, None, lines) for kind in ("markdown", "code", "output")])) == []
 
 
 def test_blocks_say_their_lines() -> None:

@@ -24,6 +24,7 @@ from markdown_it.utils import OptionsDict
 
 from kb.extract.markdown.frontmatter import read_frontmatter
 from kb.extract.markdown.parser import MAX_LINE_CHARS, note_parser
+from kb.extract.notebook import Cell
 from kb.language.links import may_name_a_source
 
 # Longer text is shown without colours, which would take too long.
@@ -67,6 +68,7 @@ _OWN_ATTRIBUTES = {
     "data-title",
     "data-task",
     "data-tag",
+    "data-output",
 }
 _ATTRIBUTES = {
     "a": {"href", "title"},
@@ -85,17 +87,35 @@ def note_html(source_text: str) -> str | None:
     """
     if len(source_text) > MAX_CHARS:
         return None
-    lines = source_text.split("\n")
-    front = read_frontmatter(source_text).line_count
-    body = "\n".join(line[:MAX_LINE_CHARS] for line in lines[front:])
+    lines = list(enumerate(source_text.split("\n"), 1))
+    body = _prose_html(lines[read_frontmatter(source_text).line_count :])
+    return None if body is None else _cleaned(body)
+
+
+def notebook_html(cells: Sequence[Cell]) -> str | None:
+    """The cells of a notebook: prose as a note is, code in colours, an output as `data-output`; None as for a note."""
+    if sum(len(line) for cell in cells for _, line in cell.lines) > MAX_CHARS:
+        return None
+    parts = [_prose_html(cell.lines) if cell.kind == "markdown" else _code_html(cell) for cell in cells]
+    return None if None in parts else _cleaned("".join(filter(None, parts)))
+
+
+def _prose_html(lines: Sequence[tuple[int, str]]) -> str | None:
+    """Markdown, each line with its number in the file, as HTML that is not cleaned; None where it cannot be parsed."""
     parser = note_parser()
     environment: MutableMapping[str, Any] = {}
     try:
-        tokens = parser.parse(body, environment)
+        tokens = parser.parse("\n".join(line[:MAX_LINE_CHARS] for _, line in lines), environment)
     except (RecursionError, ValueError, IndexError):
         return None
-    _number_lines(tokens, front + 1, lines)
-    return _cleaned(str(_NoteRenderer().render(tokens, parser.options, environment)))
+    _number_lines(tokens, lines)
+    return str(_NoteRenderer().render(tokens, parser.options, environment))
+
+
+def _code_html(cell: Cell) -> str:
+    code = "\n".join(highlighted_lines("\n".join(line for _, line in cell.lines), cell.language))
+    kind = ' data-output=""' if cell.kind == "output" else ""
+    return f'<pre data-from="{cell.lines[0][0]}" data-to="{cell.lines[-1][0]}"{kind}><code>{code}</code></pre>\n'
 
 
 def answer_html(text: str) -> str | None:
@@ -170,16 +190,16 @@ def _columns(text: str) -> int:
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def _number_lines(tokens: Sequence[Token], first_line: int, lines: Sequence[str]) -> None:
+def _number_lines(tokens: Sequence[Token], lines: Sequence[tuple[int, str]]) -> None:
     """Set the source lines of each block, without blank ones at its end."""
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.hidden or token.type == "inline":
             continue
-        start, end = token.map[0] + first_line, token.map[1] + first_line - 1
-        while end > start and not lines[end - 1].strip():
+        start, end = token.map[0], token.map[1] - 1
+        while end > start and not lines[end][1].strip():
             end -= 1
-        token.attrSet("data-from", str(start))
-        token.attrSet("data-to", str(end))
+        token.attrSet("data-from", str(lines[start][0]))
+        token.attrSet("data-to", str(lines[end][0]))
 
 
 def highlighted_lines(source: str, language: str | None) -> list[str]:

@@ -90,13 +90,15 @@ def _value(string: str) -> str:
         return string[1:-1]
 
 
-class _Cell(NamedTuple):
+class Cell(NamedTuple):
+    """A cell: its kind, "markdown", "code" or another, or an "output" of one; its lines, each with its line from 1."""
+
     kind: str
     language: str | None
     lines: list[tuple[int, str]]
 
 
-def _cells(text: str) -> tuple[list[_Cell], str | None]:
+def _cells(text: str) -> tuple[list[Cell], str | None]:
     """The cells and short outputs of a notebook in the order of the file, and its title. Raises: ExtractFailed."""
     written = list(_strings(text))
     told = {each.path: each.value for each in written}
@@ -108,9 +110,9 @@ def _cells(text: str) -> tuple[list[_Cell], str | None]:
         lines = [(each.line, line) for each in strings for line in _ANSI.sub("", each.value).splitlines()]
         if kind == "source":
             of_cell = told.get(("cells", number, "cell_type"), "code")
-            cells.append(_Cell(of_cell, language if of_cell == "code" else None, lines))
+            cells.append(Cell(of_cell, language if of_cell == "code" else None, lines))
         elif kind and sum(len(line) for _, line in lines) <= _MOST_OUTPUT_CHARS:
-            cells.append(_Cell("output", None, lines))
+            cells.append(Cell("output", None, lines))
     return [cell for cell in cells if any(line.strip() for _, line in cell.lines)], told.get(("metadata", "title"))
 
 
@@ -122,6 +124,11 @@ def _place(path: Sequence[str | int]) -> tuple[str | int, str]:
         return path[1], "source"
     is_text = len(path) > 4 and (path[4] == "text" or [*path[4:6]] == ["data", "text/plain"])
     return (path[1], f"output {path[3]}") if path[2] == "outputs" and is_text else (path[1], "")
+
+
+def notebook_cells(data: bytes) -> list[Cell]:
+    """The cells of a notebook and their short outputs, in the order of the file. Raises: ExtractFailed."""
+    return _cells(decode(data).text)[0]
 
 
 def notebook_text(data: bytes, path: str) -> str:

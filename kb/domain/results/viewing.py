@@ -60,11 +60,11 @@ class PageSize(NamedTuple):
 class ShownDocument(NamedTuple):
     """A document with its text as HTML in which nothing runs, and the place in it that was asked for.
 
-    `html`: a note as it reads, each block with its lines as `data-from` and `data-to`, or of a file in parts its text
-    with that around it; null for other kinds. `lines`: each line of a text, from 1; null where the kind is not cited by
-    lines. Of other kinds `place_text` is what was read at the place, `before` and `after` what is around a part,
-    `speech` what is said in a recording, `pages` the sizes of a PDF's pages. `is_current`: the file is as it was
-    indexed; `is_gone`: it is not there any more.
+    `html`: a note or a notebook as it reads, each block with its lines as `data-from` and `data-to`, or of a file
+    in parts its text with that around it; null for other kinds. `lines`: each line of a text, from 1; null where
+    the kind is not cited by lines. Of other kinds `place_text` is what was read at the place, `before` and `after`
+    what is around a part, `speech` what is said in a recording, `pages` the sizes of a PDF's pages. `is_current`:
+    the file is as it was indexed; `is_gone`: it is not there any more.
     """
 
     view: DocumentView

@@ -140,15 +140,17 @@ def document_at(session: Base, path: str) -> DocumentRow:
 
 
 def rendered(view: DocumentView) -> str | None:
-    """A note, or the text of a file in parts, as HTML without scripts; None for other documents and too long ones."""
-    from kb.extract.html import MAX_CHARS, note_html, rows_html
+    """A note, a notebook or the text of a file in parts as HTML without scripts; None for others and too long ones."""
+    from kb.extract.html import MAX_CHARS, note_html, notebook_html, rows_html
+    from kb.extract.notebook import notebook_cells
 
     if kind_of(MediaType(view.document.media_type)).citation == "part":
         text = f"{view.before or ''}{view.place_text or ''}{view.after or ''}"
         return rows_html(text) if len(text) <= MAX_CHARS else None
-    if view.text is None or view.document.media_type != "markdown":
-        return None
-    return note_html(view.text)
+    if view.document.media_type == "notebook":
+        content, _ = indexed_content(view.document)
+        return None if content is None else notebook_html(notebook_cells(content))
+    return note_html(view.text) if view.text is not None and view.document.media_type == "markdown" else None
 
 
 def line_html(view: DocumentView) -> list[str] | None:

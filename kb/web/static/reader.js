@@ -295,8 +295,9 @@ function scrollToPlace(reader, state) {
   if (!reader.querySelector(".cited")) reader.scrollTop = 0;
 }
 
-/** Marks what an answer quotes, and the words of the question where the place is, without touching the text. */
+/** Marks what an answer quotes, or the words of the question where the place is, without touching the text. A place that has them has no tint. */
 function markWords(reader, { q, at }) {
+  reader.classList.remove("by-words");
   if (!CSS.highlights) return;
   CSS.highlights.delete("asked");
   CSS.highlights.delete("quoted");
@@ -326,4 +327,5 @@ function markWords(reader, { q, at }) {
     }
   }
   CSS.highlights.set("asked", new Highlight(...ranges));
+  reader.classList.toggle("by-words", ranges.length > 0);
 }
