@@ -223,8 +223,8 @@ def test_the_lines_of_a_note_stay_as_they_are_in_the_file() -> None:
 def test_a_snippet_is_without_marks(snippet: str, shown: str) -> None:
     hit = found("a/b.md", snippet, (0, 0))
     row = hit_row(hit, " ", shows_path=True, say=ENGLISH)
-    assert as_lines(row)[1].strip() == shown.strip()
-    assert [line.strip() for line in as_lines(row)[::2]] == ["T" + " " * 52 + "L3–4", "a/b.md"]
+    assert as_lines(row)[2].strip() == shown.strip()
+    assert [line.strip() for line in as_lines(row)[:2]] == ["T" + " " * 52 + "L3–4", "a/b.md"]
 
 
 def test_a_snippet_is_shown_around_its_first_match() -> None:

@@ -333,8 +333,11 @@ def test_a_refusal_shows_the_nearest_places(browser: Browser, vault: Vault) -> N
         page.keyboard.type("gateway retries")
         page.keyboard.press("Control+Enter")
         page.wait_for_selector(".verdict.refused")
-        page.locator(".card a").first.click()
+        page.locator(".nearest a.hit").first.click()
         page.wait_for_selector("#reader .cited")
+        said = page.locator(".answer").inner_text()
+        assert "Your notes do not seem to answer this.\nNearest places\n" in said
+        assert "%" not in said
         assert watched.faults == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +71,46 @@ def test_an_answer_is_set_as_a_note_is_its_source_beside_it(browser: Browser, se
         assert "bilge pump" in quoted
         assert page.get_by_text("Why?").is_visible()
         assert page.locator(".evidence").is_hidden()
+        assert watched.faults == []
+
+
+def test_a_hit_has_its_title_then_its_path_and_section_then_its_words(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?q=bilge pump")
+        page.wait_for_selector("a.hit mark")
+        first = page.locator("a.hit").first
+        parts = [first.locator(part) for part in (".heading", ".file", ".where .section", ".snippet")]
+        assert [part.inner_text() for part in parts[:3]] == ["Pump", "pump.md", "Start the bilge pump"]
+        tops = [box["y"] for box in (part.bounding_box() for part in (parts[0], parts[1], parts[3])) if box]
+        assert tops == sorted(set(tops))
+
+
+def test_the_words_of_a_hit_are_tinted_and_a_cited_place_as_a_whole(browser: Browser, served: Served) -> None:
+    ground = "() => getComputedStyle(document.querySelector('#reader .cited')).backgroundColor"
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?at=pump.md%23L3-L5")
+        page.wait_for_selector("#reader .cited")
+        cited = page.evaluate(ground)
+        page = watched.go(served, "/?q=bilge pump")
+        page.wait_for_selector("#reader.by-words .cited")
+        assert page.evaluate(ground) != cited
+        assert page.evaluate("() => CSS.highlights.get('asked').size") > 1
+
+
+def test_a_notebook_reads_as_its_cells_and_by_its_lines(browser: Browser, tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Meter\n", "\n", "The meter **answers** slowly."]},
+        {"cell_type": "code", "source": ["print(port)"], "outputs": [{"output_type": "stream", "text": ["42 kWh"]}]},
+    ]
+    notebook = tmp_path / "meter.ipynb"
+    notebook.write_text(json.dumps({"cells": cells, "nbformat": 4}, indent=1), encoding="utf-8")
+    vault = indexed_vault(tmp_path / "vault", {}, files={"meter.ipynb": notebook})
+    with serving(vault) as served, let_in(browser, served) as watched:
+        page = watched.go(served, "/?q=meter answers&at=meter.ipynb")
+        page.wait_for_selector("#reader .note strong")
+        assert page.locator("#reader .note pre").all_inner_texts() == ["print(port)", "42 kWh"]
+        page.get_by_text("Lines", exact=True).click()
+        page.wait_for_selector("#reader .lines")
         assert watched.faults == []
 
 

@@ -52,7 +52,7 @@ VIEWS = {
     "pdf": View("/?at=handbook-en.pdf%23page=2", ".sheet[data-drawn=yes]", "inspected"),
     "answer": View(f"/?ask=1&q={RETRY}", "#further", "five times"),
     "table": View("/?ask=1&q=How much is the seal ring", "#further", "Seal ring"),
-    "refused": View("/?ask=1&q=zebras on the moon&path_glob=nowhere/**", "#further", "Not in your notes"),
+    "refused": View("/?ask=1&q=zebras on the moon&path_glob=nowhere/**", "#further", "do not seem to answer"),
     "conversation": View(f"/?ask=1&turn={RETRY}&q=And why?", "#further", "And why?"),
     "answers": View("/?page=answers", ".earlier a.hit", LOCK),
     "vault": View("/?page=vault", ".months", "Hangul"),

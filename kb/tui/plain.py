@@ -131,11 +131,13 @@ class _Dialogue:
 
     def _show_answer(self, answer: Answer) -> None:
         say = in_language(query_language(answer.question))
-        self.say(f"{say(answer.state)}.")
+        if not answer.refusal_reason:
+            self.say(f"{say(answer.state)}.")
         self.say(clean(answer.text))
         for note in answer.notes:
             self.say(clean_line(note))
-        self.say(say("nearest") if answer.refusal_reason else say("from"))
+        if answer.citations:
+            self.say(say("nearest") if answer.refusal_reason else say("from"))
         for number, each in enumerate(answer.citations, 1):
             self.say(f"{number}. {each.marker or ''} {clean_line(each.citation.to_uri())}".replace("  ", " "))
 

@@ -40,35 +40,37 @@ STATES = {"answered": "good", "unsure": "doubt", "refused": "quiet"}
 
 
 class ListRow(NamedTuple):
-    """A row of a list: a heading with its place at the right, a snippet around its first match, a path."""
+    """A row of a list: a heading, the section and its place at the right, a path, a snippet around its first match."""
 
     mark: str
     heading: str
     place: str
     snippet: Text
     path: str = ""
+    section: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Two lines, or three with a path; each is cut to the row's width."""
         indent = " " * (cell_len(self.mark) + 1)
         width = max(options.max_width - len(indent) - 1, 1)
         place = cut_in_middle(self.place, width // 2)
-        heading = Text().append(self.heading, "bold")
+        heading = Text().append(self.heading, "bold").append(f" › {self.section}" if self.section else "")
         heading.truncate(max(width - cell_len(place) - 1, 0), overflow="ellipsis", pad=True)
         yield Text(f"{self.mark} ").append_text(heading).append(" ").append(place, "place")
-        yield Text(indent).append_text(_around_match(self.snippet, width))
         if self.path:
-            yield Text(indent).append(cut_in_middle(self.path, width), "quiet")
+            yield Text(indent).append(cut_in_middle(self.path, width), "place")
+        yield Text(indent).append_text(_around_match(self.snippet, width))
 
 
 def hit_row(hit: Passage, mark: str, *, shows_path: bool, say: Say) -> ListRow:
     """A hit; `mark` is how it was judged. Without a line for the path, the name of the file is before the place."""
     name = hit.citation.name if isinstance(hit.citation, CodeCitation) else None
-    heading = clean_line(name or (hit.heading_path or (hit.title,))[-1])
+    section = clean_line(name or (hit.heading_path or ("",))[-1])
+    heading = clean_line(hit.title)
     place, path = place_label(hit.citation, say), clean_line(hit.citation.path)
     if not shows_path:
         place, path = f"{path.rpartition('/')[2]} {place}".strip(), ""
-    return ListRow(mark, heading, place, _snippet(hit), path)
+    return ListRow(mark, heading, place, _snippet(hit), path, section if section != heading else "")
 
 
 def _snippet(hit: Passage) -> Text:
@@ -153,20 +155,21 @@ def answer_text(answer: Answer) -> RenderableType:
         if claim.status != "supported":
             below.append(f"{say(claim.status)}: ", "bad" if claim.status == "dropped" else "doubt")
             below.append(f"{clean_line(claim.text)} — {clean_line(claim.reason or '')}\n", "quiet")
-    for note in (*answer.notes, *([answer.why] if answer.why else ())):
+    why = answer.why if answer.why and not answer.refusal_reason else None  # a refusal says it already
+    for note in (*answer.notes, *([why] if why else ())):
         below.append(clean_line(note) + "\n", "quiet")
     steps = Text("\n").join(Text().append(step_line(hop), "quiet") for hop in answer.hops)
     how: list[RenderableType] = (
         [Text().append(say("how"), "quiet"), Padding(steps, (0, 0, 0, 3))] if answer.hops else []
     )
     if answer.refusal_reason:
-        made = say("nearest")
+        made = say("nearest") if answer.citations or answer.hits else ""
     elif answer.model.provider == "extractive":
         made = say("quoted from")
     else:
         made = say("written from", clean_line(answer.model.id))
-    head = Text().append(say(answer.state), STATES[answer.state])
-    return Group(head, rendered(text), below, *how, Text().append(made, "quiet"))
+    head = () if answer.refusal_reason else (Text().append(say(answer.state), STATES[answer.state]),)
+    return Group(*head, rendered(text), below, *how, Text().append(made, "quiet"))
 
 
 def step_line(hop: Hop) -> str:

@@ -95,6 +95,9 @@ class Row(NamedTuple):
     cited: AnswerCitation | None = None
 
 
+NEAREST = 5  # hits below a refusal
+
+
 class Rows(OptionList):
     """A list in which a click marks a row, and a double click chooses it."""
 
@@ -218,8 +221,10 @@ class Found(Vertical):
         self._said.scroll_end(animate=False)
 
     def show_answer(self, answer: Answer) -> None:
-        """Shows an answer with its places below it."""
-        self.show([Row(each.citation.to_uri(), cited=each) for each in answer.citations])
+        """Shows an answer with its places below it; a refusal with the nearest hits."""
+        cited = [Row(each.citation.to_uri(), cited=each) for each in answer.citations]
+        nearest = [Row(hit.citation.to_uri(), hit) for hit in answer.hits[:NEAREST]] if answer.refusal_reason else []
+        self.show(nearest or cited)
         self.answer = answer
         self._said.display = True
         self._text.update(answer_text(answer))

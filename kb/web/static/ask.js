@@ -10,6 +10,7 @@ import { day, languageOf, seconds, t } from "./strings.js";
 const MOST_TURNS = 6; // of those before a question, that are told with it
 const NARROWING = ["mode", ...FILTER_NAMES];
 const PLACES_SHOWN = 3; // of a step; the answer has its own below it
+const NEAREST_SHOWN = 5; // of a refusal
 const STANDS = ["stands", "moved"]; // what a quotation is that is still in the files
 
 let listening = null; // what can stop the answer in the making
@@ -66,15 +67,13 @@ async function make(state, holder, control) {
   holder.append(section);
   if (asked) section.scrollIntoView({ block: "start" });
   let made = null;
-  let found = null;
   try {
     for await (const told of lines(await post("/api/ask", body(state), control.signal))) {
       if (told.schema_version === "error.v1") throw new Failure(told.message, told.hint, told.code);
       if (told.kind === "retrieved") {
         const count = told.hits.length;
         progress.textContent = count ? t("readingPassages", count) : t("nothingNear");
-        found = h("details", { class: "steps-taken" }, h("summary", {}, t("passagesFound", count)), hitList(told.hits, state));
-        text.after(found);
+        text.after(h("details", { class: "steps-taken" }, h("summary", {}, t("passagesFound", count)), hitList(told.hits, state)));
       } else if (told.kind === "hop") {
         steps.append(step(told.hop, state));
         progress.textContent = t("nextStep");
@@ -95,7 +94,6 @@ async function make(state, holder, control) {
   if (!made || control.signal.aborted) return null;
   section.remove();
   add(made, state, holder);
-  if (!made.answer.citations.length && found) holder.lastChild.querySelector(".made").before(found); // else it would show nothing
   return made;
 }
 
@@ -163,14 +161,14 @@ function add({ answer, html }, state, holder) {
   const isQuoted = answer.model.provider === "extractive" && html !== null;
   const text = rendered(answer, html, state);
   const isRefused = answer.state === "refused";
-  const cards = isQuoted && quotations(text, answer, state) ? null : cardsOf(answer, isRefused, state);
+  const cards = isRefused ? h("div", { class: "nearest" }) : isQuoted && quotations(text, answer, state) ? null : cardsOf(answer, state);
   holder.append(
     h(
       "section",
       { class: `answer is-${answer.state}`, "aria-label": t("answer"), "data-answer": answer.retrieval.trace_id },
       h(isFirst ? "h1" : "h2", { class: "asked", lang: languageOf(answer.question) }, answer.question),
-      h("h2", { class: `verdict ${answer.state}` }, t(answer.state)),
-      answer.state === "answered" ? null : h("p", { class: "caution" }, t(`${answer.state}Help`)),
+      h("h2", { class: `verdict ${answer.state}` }, verdictOf(answer)),
+      answer.state === "unsure" ? h("p", { class: "caution" }, t("unsureHelp")) : null,
       isRefused ? null : text,
       answer.notes.map((note) => h("p", { class: "hint", lang: languageOf(note) }, note)),
       cards,
@@ -179,6 +177,20 @@ function add({ answer, html }, state, holder) {
       footnotes(answer),
     ),
   );
+  if (isRefused) showNearest(answer, state, cards).catch(() => null); // the refusal stands without them
+}
+
+/** What became of a question, in a line; a refusal that says nothing about the notes in its own words. */
+function verdictOf({ state, refusal_reason: reason, answer }) {
+  if (state !== "refused") return t(state);
+  return ["no_index", "llm_stream_aborted"].includes(reason) ? answer : t("refusedHelp");
+}
+
+/** The nearest places to a question that was refused, as the hits they are. */
+async function showNearest(answer, state, holder) {
+  const params = words({ ...state, q: answer.search_query, k: String(NEAREST_SHOWN) }, ["q", "k", ...NARROWING]);
+  const found = await get(`nearest ${answer.retrieval.trace_id}`, "/api/search", params);
+  if (found?.hits.length) holder.append(h("h3", { class: "over-cards" }, t("nearest")), hitList(found.hits, state));
 }
 
 /** The text as a note is rendered, its pieces and claims marked, its markers links to their places. */
@@ -261,10 +273,10 @@ function source(each, state) {
   );
 }
 
-function cardsOf(answer, isRefused, state) {
+function cardsOf(answer, state) {
   if (!answer.citations.length) return null;
   return [
-    h("h3", { class: "over-cards" }, t(isRefused ? "nearest" : "sources")),
+    h("h3", { class: "over-cards" }, t("sources")),
     h("ol", { class: "cards" }, answer.citations.map((each) => h("li", { class: "card", "data-quote": each.quote ?? "" }, source(each, state)))),
   ];
 }

@@ -1,5 +1,5 @@
-// The list of hits: each a link to its place, so that it can be opened, copied or shown in another tab. Those of one
-// document stand together below the first.
+// The list of hits: each a link to its place, so that it can be opened, copied or shown in another tab. A document has its
+// title, then its path and place, then its words; further passages of it are below, by their place in it.
 
 import { h } from "./dom.js";
 import { inOneLine } from "./places.js";
@@ -45,17 +45,20 @@ function thumbnail(hit) {
 
 function hitLink(hit, state, isFirst) {
   const place = hit.citation;
-  const name = place.kind === "code" && place.symbol ? shownName(place.symbol, place.path) : (hit.heading_path.at(-1) ?? hit.title);
+  const own = place.kind === "code" && place.symbol ? shownName(place.symbol, place.path) : hit.heading_path.at(-1);
+  const section = own && own !== hit.title ? named("section", own) : null;
   const parts = inOneLine(hit.snippet, hit.snippet_matches, BEFORE_MATCH);
   return h(
     "a",
     { class: isFirst ? "hit" : "hit further", ...leadsTo(place, hit.chunk_id, state), "data-chunk": hit.chunk_id },
     isFirst ? thumbnail(hit) : null,
-    h("span", { class: "head" }, h("span", { class: "heading", lang: languageOf(name) }, h("bdi", {}, name)), h("span", { class: "at" }, placeWord(place))),
+    h("span", { class: "head" }, isFirst ? named("heading", hit.title) : (section ?? named("section", hit.title)), h("span", { class: "at" }, placeWord(place))),
+    isFirst ? pathOf(place.path, section) : null,
     h("span", { class: place.kind === "code" ? "snippet code" : "snippet", lang: languageOf(hit.snippet) }, parts.map(([text, isMatch]) => (isMatch ? h("mark", {}, text) : text))),
-    isFirst ? pathOf(place.path) : null,
   );
 }
+
+const named = (what, name) => h("span", { class: what, lang: languageOf(name) }, h("bdi", {}, name));
 
 /** The address of a place, and what of it a click needs. Several passages may stand on one page: theirs says which. */
 export function leadsTo(place, chunkId, state) {
@@ -70,10 +73,10 @@ function shownName(qualified, path) {
   return said ? qualified.slice(said.length) : qualified;
 }
 
-/** A path on one line: where it is too long, its folders are cut. */
-export function pathOf(path) {
+/** A path on one line, the section in it behind it: where it is too long, its folders are cut. */
+export function pathOf(path, section = null) {
   const cut = path.lastIndexOf("/") + 1;
-  return h("span", { class: "where", title: path }, cut ? h("span", { class: "folder" }, h("bdi", {}, path.slice(0, cut))) : null, h("bdi", { class: "file" }, path.slice(cut)));
+  return h("span", { class: "where", title: path }, cut ? h("span", { class: "folder" }, h("bdi", {}, path.slice(0, cut))) : null, h("bdi", { class: "file" }, path.slice(cut)), section);
 }
 
 /** The place as a person says it. */

@@ -334,7 +334,7 @@ function move(by) {
   if (next === all.at(-1) && list.querySelector(".more-hits")) showMore();
   mark(next);
   next.scrollIntoView({ block: "nearest" });
-  status.textContent = t("position", all.indexOf(next) + 1, all.length, `${next.querySelector(".heading").textContent}, ${next.dataset.at ?? ""}`);
+  status.textContent = t("position", all.indexOf(next) + 1, all.length, `${next.querySelector(".heading, .section").textContent}, ${next.dataset.at ?? ""}`);
   if (isWide.matches && next.dataset.at) preview(next);
 }
 

@@ -131,7 +131,7 @@ export const TABLE = {
   unsure: ["Perhaps", "아마도"],
   refused: ["Not in your notes", "노트에 없음"],
   unsureHelp: ["kb is not sure that this answers it. Look at the source before you rely on it.", "이것이 답인지 확실하지 않습니다. 믿기 전에 출처를 확인하세요."],
-  refusedHelp: ["No place says it clearly enough, so nothing is claimed.", "충분히 분명하게 말하는 곳이 없어 답하지 않습니다."],
+  refusedHelp: ["Your notes do not seem to answer this.", "노트에서 이 질문의 답을 찾지 못했습니다."],
   looking: ["Looking for passages …", "구절을 찾는 중 …"],
   readingPassages: [(count) => `Reading ${one(count, "passage")} …`, (count) => `구절 ${count}개를 읽는 중 …`],
   nothingNear: ["Nothing near was found.", "가까운 곳을 찾지 못했습니다."],
