@@ -106,6 +106,7 @@ class WorkspaceConfig(Section):
         "which files and folders are left out, as gitignore patterns, beside .gitignore and .kbignore",
     )
     follow_outside = key(True, "whether links that lead out of the workspace are followed; the report names them")
+    archives = key(False, "whether files in ZIP and tar archives are read; those that `include` names always are")
     about = key("", "one line that says what this folder holds, for agents and for kb list sources")
 
 
@@ -139,6 +140,7 @@ class SourceConfig(Section):
     )
     language = key("", "the language (ko, en, …) of documents whose own cannot be told")
     ocr = key(True, "whether text is read from pixels of its files, where ocr.enabled is true")
+    archives: bool = WorkspaceConfig.KEYS["archives"]  # type: ignore[assignment]
     about = key("", "one line that says what this folder holds, for agents and for kb list sources")
 
 
@@ -526,7 +528,7 @@ class Config(Section):
     def sources(self) -> Sources:
         """The workspace and the further sources, with absolute roots."""
         own = self.workspace
-        first = Source(WORKSPACE, self.workspace_root, own.include, own.exclude, about=own.about)
+        first = Source(WORKSPACE, self.workspace_root, own.include, own.exclude, about=own.about, archives=own.archives)
         return Sources(first, tuple(self._source(each) for each in self.further_sources))
 
     def _source(self, given: SourceConfig) -> Source:
@@ -541,6 +543,7 @@ class Config(Section):
             given.ocr,
             given.exposure,
             given.about,
+            given.archives,
         )
 
     @property

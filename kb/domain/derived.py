@@ -26,8 +26,10 @@ from kb.domain.kinds import MediaType
 from kb.domain.on_wire import on_wire
 from kb.domain.text import WorkspacePath
 
-DerivedName = Literal["pdf-text", "ocr", "caption", "transcript", "plugin-text", "parts", "thumbnail", "page-words"]
-"""`thumbnail`, a picture, and `page-words` are for people, not part of a document."""
+DerivedName = Literal[
+    "pdf-text", "ocr", "caption", "transcript", "plugin-text", "parts", "thumbnail", "page-words", "members"
+]
+"""`thumbnail`, a picture, and `page-words` are for people, `members` those of an archive: not part of a document."""
 
 DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcript", "plugin-text", "parts")
 

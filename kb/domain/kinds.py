@@ -310,6 +310,22 @@ KINDS = Kinds(
 """Every kind that kb reads. One joins here together with its extractor."""
 
 
+ARCHIVES = (_files("archive/zip", "zip"), _files("archive/tar", "tar tar.gz tgz tar.bz2 tbz2 tar.xz txz"))
+"""Archives whose members kb reads, each as a file of its own kind, where it is asked to."""
+
+MEMBER = "!/"
+"""What is between the path of an archive and that of a member: `x.zip!/notes/a.md`."""
+
+
+def archive_type(name: str) -> MediaType | None:
+    """The media type of an archive with that name (a bare name or a path), which is not hidden; None for others."""
+    lowered = name.lower()
+    for each in ARCHIVES:
+        if lowered.endswith(tuple(f".{extension}" for extension in each.extensions)):
+            return None if name.rpartition("/")[2].startswith(".") else each.media_type
+    return None
+
+
 def media_type_of(name: str) -> MediaType | None:
     """The media type of the file called `name` (a bare name or a path); None if kb does not read it by itself."""
     return KINDS.media_type_of(name)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+from kb.domain.kinds import MEMBER, archive_type
 from kb.domain.text import WorkspacePath, to_posix
 from kb.records import NamedTuple
 
@@ -36,6 +37,7 @@ class Source(NamedTuple):
 
     `kinds` are the families of files to read, none for all; `trust` is the most that its documents are trusted;
     `language` is that of documents whose own cannot be told. `kept_from` are some of `KEPT_FROM`.
+    `archives`: whether archives are read that `include` does not name, too.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Source(NamedTuple):
     ocr: bool = True
     kept_from: tuple[str, ...] = ()
     about: str = ""
+    archives: bool = False
 
     @property
     def reading(self) -> str:
@@ -108,12 +111,15 @@ class Sources(NamedTuple):
         return None
 
     def is_below(self, path: str, folder: str) -> bool:
-        """Whether a stored path is that of a folder, or below it; everything is below ""."""
+        """Whether a stored path is that of a folder or archive, or below it; everything is below ""."""
         if not folder:
             return True
         source, relative = self.place(path)
         above, within = self.place(folder)
-        return source.name == above.name and (not within or relative == within or relative.startswith(f"{within}/"))
+        if source.name != above.name:
+            return False
+        below = (f"{within}/", f"{within}{MEMBER}") if archive_type(within) else f"{within}/"
+        return not within or relative == within or relative.startswith(below)
 
     def _is_ambiguous(self, relative: str) -> bool:
         """Whether a path below the workspace reads as one of a further source, or as one that is told apart."""

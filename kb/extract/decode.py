@@ -7,10 +7,10 @@ U+FFFD, so that line `n` here is line `n` in an editor. Text that is not NFC sta
 from __future__ import annotations
 
 import codecs
-import re
 from dataclasses import dataclass
 
 from kb.domain.documents import Warning
+from kb.language.encodings import looks_korean
 
 # UTF-32's little-endian mark begins with UTF-16's, so it is tried first.
 _BYTE_ORDER_MARKS = (
@@ -20,12 +20,6 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-
-# The 2,350 Hangul syllables of KS X 1001 as bytes. Nearly every syllable of real Korean text is among them, while
-# Western 8-bit text hits them by chance and GBK text with about half of its letters.
-_KS_X_1001_HANGUL = re.compile(rb"[\xb0-\xc8][\xa1-\xfe]")
-_HIGH_BYTES = re.compile(rb"[\x80-\xff]+")
-_HANGUL_SHARE = 0.75
 
 # UTF-16 text without a mark has a NUL in every second byte of its spaces, digits and line ends; in binary noise, NULs
 # are at odd and even places.
@@ -69,7 +63,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
         return Decoded(_tidy(data.decode("utf-8")), "utf-8")
     except UnicodeDecodeError:
         named = _DECLARED.get((declared or "").lower())
-        return _decoded(data, named or ("cp949" if _looks_korean(data) else "utf-8"))
+        return _decoded(data, named or ("cp949" if looks_korean(data) else "utf-8"))
 
 
 def _decoded(data: bytes, encoding: str) -> Decoded:
@@ -98,9 +92,3 @@ def _unmarked_utf16(data: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return encoding
-
-
-def _looks_korean(data: bytes) -> bool:
-    high_bytes = sum(map(len, _HIGH_BYTES.findall(data)))
-    # `findall` may start a pair at the second byte of a character; the share is still far from that of other text.
-    return 2 * len(_KS_X_1001_HANGUL.findall(data)) >= _HANGUL_SHARE * high_bytes

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import time
 import unicodedata
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from kb.domain.ids import content_hash
+from kb.domain.kinds import MEMBER, archive_type
 from kb.errors import (
     FileChanged,
     FileError,
@@ -21,6 +25,9 @@ from kb.errors import (
     PathNotUnicode,
 )
 
+if TYPE_CHECKING:
+    from kb.scan.archive import Archive
+
 RACY_NS = 2_000_000_000
 """The coarsest time stamp in use (FAT) moves in steps of 2 s."""
 
@@ -29,16 +36,22 @@ _ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True)
 class FileBytes:
-    """A file's content. `blake3` is the full digest, 64 hex characters; `mtime_ns` is 0 for a racy file."""
+    """A file's content. `blake3` is the full digest, 64 hex characters; `mtime_ns` is 0 for a racy file.
+
+    Of a member of an archive, `mtime_ns` is the archive's, and `written_ns` the member's own, 0 where none is known.
+    """
 
     data: bytes
     byte_len: int
     mtime_ns: int
     blake3: str
+    written_ns: int = 0
 
 
 def read_bytes(path: str, *, max_bytes: int, limit: str = "indexing.max_file_mb") -> FileBytes:
     """The content of the regular file at `path`, links followed; `limit` is the key that sets `max_bytes`.
+
+    Where there is none, `x.zip!/notes/a.md` is a member of the archive `x.zip`.
 
     A file written to less than two seconds ago may be written to again within the same tick of the file system's
     clock, without a change of size: the new content would then look unchanged. As with git's "racy" files, no time is
@@ -47,6 +60,8 @@ def read_bytes(path: str, *, max_bytes: int, limit: str = "indexing.max_file_mb"
     Raises: FileVanished, FileUnreadable, FileNotRegular, FileTooLarge; FileChanged if its size or time changed
     during the reading, twice in a row.
     """
+    if (place := place_in_archive(path)) is not None:
+        return _read_member(place, max_bytes)
     try:
         for _ in range(_ATTEMPTS):
             content = _read_once(path, max_bytes, limit)
@@ -57,6 +72,60 @@ def read_bytes(path: str, *, max_bytes: int, limit: str = "indexing.max_file_mb"
     raise FileChanged(
         f"{shown(path)} kept changing while it was read", "index it again once it is no longer written to"
     )
+
+
+def place_in_archive(path: str) -> tuple[str, str] | None:
+    """The archive on the disk and the member in it that a path names; None where it names none, or a file itself."""
+    if MEMBER not in path or os.path.lexists(path):
+        return None
+    for found in re.finditer(MEMBER, path):
+        archive = path[: found.start()]
+        if archive_type(archive) is not None and os.path.isfile(archive):
+            return archive, path[found.end() :]
+    return None
+
+
+def archive_at(path: str) -> Archive:
+    """The archive at a path as it is now. The last one stays open. Raises: FileError."""
+    try:
+        status = os.stat(path)
+        return _opened(path, status.st_size, status.st_mtime_ns)
+    except OSError as error:
+        raise file_error(path, error) from error
+
+
+@lru_cache(maxsize=1)
+def _opened(path: str, byte_len: int, mtime_ns: int) -> Archive:
+    from kb.scan.archive import Archive  # most runs read none
+
+    return Archive(path, byte_len, mtime_ns)
+
+
+close_archive = _opened.cache_clear
+"""Closes the archive that was read last, once nobody reads it."""
+
+
+def is_there(path: str) -> bool:
+    """Whether there is a file at a path, or a member of that name in an archive that can be read."""
+    place = place_in_archive(path)
+    if place is None:
+        return os.path.exists(path)
+    try:
+        return any(member.name == place[1] for member in archive_at(place[0]).members)
+    except FileError:
+        return False
+
+
+def _read_member(place: tuple[str, str], max_bytes: int) -> FileBytes:
+    """The content of a member of an archive. Raises: FileError."""
+    started_ns = time.time_ns()
+    archive = archive_at(place[0])
+    try:
+        data, written_ns = archive.read(place[1], max_bytes)
+    except OSError as error:
+        raise file_error(place[0], error) from error
+    is_settled = started_ns - archive.mtime_ns >= RACY_NS
+    return FileBytes(data, len(data), archive.mtime_ns if is_settled else 0, content_hash(data), written_ns)
 
 
 def file_error(path: str, error: OSError) -> FileError:

@@ -278,6 +278,11 @@ class Included:
             return self._patterns.matches(path)
         return self._patterns.matches(path, f"{stem}{dot}{extension.lower()}")
 
+    def names(self, path: str) -> bool:
+        """Whether a pattern selects the file at the workspace path `path` by more than its folder."""
+        named = self._named.last_match(path, path.rpartition("/")[2], is_directory=False)
+        return named is not None and not named.negated
+
     def text_type(self, folder: str, name: str, source: str, *, is_executable: Callable[[], bool]) -> MediaType | None:
         """The media type of the file called `name` at `source`, if the name gives none; `folder` is a workspace path
         and a slash.
@@ -287,8 +292,7 @@ class Included:
         """
         if name.startswith("."):
             return None
-        named = self._named.last_match(folder + name, name, is_directory=False)
-        if named is not None and not named.negated:
+        if self.names(folder + name):
             return TEXT
         if "." in name or not is_executable():
             return None

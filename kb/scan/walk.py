@@ -1,7 +1,8 @@
 """Walks a workspace and yields an event for each file to index: the first step of an ingest.
 
 It is a generator, so that memory does not grow with the number of files. It reads names, sizes and times, and only the
-contents of `.gitignore` and `.kbignore`.
+contents of `.gitignore` and `.kbignore`. The members of an archive are files, too, below a folder that is called like
+the archive with a `!` behind it, by the rules of the folder around the archive.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import os
 import stat
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kb.domain.documents import SourceFile
-from kb.domain.kinds import KINDS, Kinds, extension_of
+from kb.domain.kinds import KINDS, MEMBER, Kinds, MediaType, archive_type, extension_of
 from kb.domain.results.ingest import OutsideLink
 from kb.domain.text import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
@@ -31,6 +32,9 @@ from kb.scan.rules import (
     ignore_files_in,
     with_own_rules,
 )
+
+if TYPE_CHECKING:
+    from kb.scan.archive import Member
 
 
 class SkippedFile(NamedTuple):
@@ -61,6 +65,14 @@ class ScanTotals(NamedTuple):
     not_included: int
 
 
+ListMembers: TypeAlias = "Callable[[SourceFile, bool], Iterable[Member]]"
+"""The members of an archive, by whether it is read: none of one that is not."""
+
+
+def _none(archive: SourceFile, is_read: bool) -> Iterable[Member]:
+    return ()
+
+
 ScanEvent = SourceFile | SkippedFile | OutsideLink | FailedFile | ScanTotals
 
 
@@ -73,11 +85,14 @@ def walk(
     follow_outside: bool = True,
     kinds: Kinds = KINDS,
     elsewhere: Sequence[Path] = (),
+    archives: bool = False,
+    members: ListMembers = _none,
 ) -> Iterator[ScanEvent]:
     """The files below `root` as events, in the order of their names, files before folders; last the totals.
 
     `include` and `exclude` are gitignore patterns relative to `root`. `scope` narrows the walk to one file or
-    folder, a path relative to `root`; the rules of the folders above it hold all the same.
+    folder, a path relative to `root`; the rules of the folders above it hold all the same. Of archives, those that
+    `include` names are read, with `archives` all; `members` lists them.
 
     Symbolic links are followed, those that lead out of `root` only with `follow_outside`. The target of a link is taken
     once: at its own path if the walk gets there without links, else at the first link to it. What is in the folders
@@ -104,6 +119,7 @@ def walk(
     rules = IgnoreRules.at_root(exclude)
     walked = _Walk(real_root, root_stat, Included(include, kinds), rules, follow_outside)
     walked.elsewhere = tuple(os.path.join(os.path.realpath(each), "") for each in elsewhere)
+    walked.archives, walked.members_of = archives, members
     return walked.events(start)
 
 
@@ -145,6 +161,8 @@ class _Walk:
         self._root = Folder(root, "", rules, behind_link=False)
         self._follow_outside = follow_outside
         self.elsewhere: tuple[str, ...] = ()  # real paths of other roots, each with a slash behind it
+        self.archives = False
+        self.members_of: ListMembers = _none
         self._led_out: list[OutsideLink] = []  # followed, not yet yielded
         self._included = included
         self._unsupported: Counter[str] = Counter()
@@ -197,7 +215,9 @@ class _Walk:
                 continue
             event = self._entry(entry, folder, twins)
             yield from self._newly_led_out()
-            if event is not None:
+            if isinstance(event, SourceFile) and event.media_type.startswith("archive/"):
+                yield from self._members(event, folder)
+            elif event is not None:
                 yield event
 
     def _entry(self, entry: os.DirEntry[str], folder: Folder, twins: AbstractSet[str]) -> ScanEvent | Folder | None:
@@ -237,25 +257,13 @@ class _Walk:
 
         The checks are in order of cost; `stat`, the only system call, comes last.
         """
-        included = self._included
-        media_type = included.kinds.media_type_of(name)
-        is_told_by_name = media_type is not None
-        if media_type is None:
-            media_type = included.text_type(
-                parent.prefix, name, entry.path, is_executable=lambda: _is_executable(entry)
-            )
-        if media_type is None:
-            self._count_unsupported(name, parent)
-            return None
         path = WorkspacePath(parent.prefix + name)
-        if is_told_by_name and not included.matches(path):
-            self._not_included += 1
-            return None
-        reason: str | None = parent.rules.source_ignoring(path, name, is_directory=False)
-        if reason is None and media_type.startswith("code/"):
-            reason = parent.attributes.reason(path, name)
-        if reason is not None:
-            return SkippedFile(path, reason)
+        selected = self._selected(name, parent, entry.path, is_executable=lambda: _is_executable(entry))
+        if not isinstance(selected, str):
+            return selected
+        is_archive = selected.startswith("archive/")
+        if is_archive and not self._reads_archive(path):
+            return SourceFile(path, entry.path, selected, 0, 0)
         if problem is not None:
             return FailedFile(path, problem)
         try:
@@ -264,18 +272,83 @@ class _Walk:
             return FailedFile(path, stat_error(entry, error))
         if not stat.S_ISREG(status.st_mode):
             return FailedFile(path, not_regular(entry.path))
-        return SourceFile(path, entry.path, media_type, status.st_size, status.st_mtime_ns)
+        if is_archive and os.path.lexists(f"{entry.path}!"):
+            return FailedFile(
+                path, FileError(f"{name}! is beside it, as if its members were there", "rename one of the two")
+            )
+        return SourceFile(path, entry.path, selected, status.st_size, status.st_mtime_ns)
 
-    def _count_unsupported(self, name: str, parent: Folder) -> None:
-        """Counts a file of no known kind, unless it is hidden, left out by a rule, or in a folder without selection."""
+    def _selected(
+        self, name: str, parent: Folder, source: str, *, is_executable: Callable[[], bool], within: bool | None = None
+    ) -> MediaType | SkippedFile | None:
+        """The media type of the file called `name`, also of an archive; the rule that leaves it out; None for others.
+
+        `within` an archive, whether all that is in it is selected.
+        """
+        included = self._included
+        path = WorkspacePath(parent.prefix + name)
+        media_type = included.kinds.media_type_of(name)
+        if media_type is not None and not (within or included.matches(path)):
+            self._not_included += 1
+            return None
+        if media_type is None:
+            media_type = archive_type(name)
+            if within is not None and media_type is not None:
+                media_type = None  # an archive in an archive
+            elif media_type is None:
+                media_type = included.text_type(parent.prefix, name, source, is_executable=is_executable)
+            if media_type is None or (media_type.startswith("archive/") and not self._reads_archive(path)):
+                return media_type if self._count_unsupported(name, parent) else None
+        reason: str | None = parent.rules.source_ignoring(path, name, is_directory=False)
+        if reason is None and media_type.startswith("code/"):
+            reason = parent.attributes.reason(path, name)
+        return media_type if reason is None else SkippedFile(path, reason)
+
+    def _reads_archive(self, path: str) -> bool:
+        """Whether the members of the archive at a workspace path are read."""
+        return self.archives or self._included.names(path)
+
+    def _members(self, archive: SourceFile, parent: Folder) -> Iterator[ScanEvent]:
+        """The events of an archive's members; a folder that a rule leaves out has one event."""
+        path = archive.workspace_path
+        takes_all = self._included.names(path)
+        reasons: dict[str, str | None] = {}
+        for member in self.members_of(archive, self._reads_archive(path)):
+            *folders, name = member.name.split("/")
+            at = f"{path}!"
+            for folder in folders:
+                at = f"{at}/{folder}"
+                if at not in reasons:
+                    reasons[at] = parent.rules.source_ignoring(at, folder, is_directory=True)
+                    if (reason := reasons[at]) is not None:
+                        yield SkippedFile(WorkspacePath(at), reason)
+                if reasons[at] is not None:
+                    break
+            else:
+                within = parent._replace(prefix=f"{at}/")
+                selected = self._selected(name, within, "", is_executable=lambda: False, within=takes_all)
+                if isinstance(selected, str):
+                    source = f"{archive.source_path}{MEMBER}{member.name}"
+                    found = WorkspacePath(f"{at}/{name}")
+                    yield SourceFile(found, source, selected, member.byte_len, archive.mtime_ns)
+                elif selected is not None:
+                    yield selected
+
+    def _count_unsupported(self, name: str, parent: Folder) -> bool:
+        """Counts a file of no known kind, unless it is hidden, left out by a rule, or in a folder without selection.
+
+        Returns whether it did.
+        """
         folder = parent.prefix
         if folder not in self._is_asked_for:
             names = (folder + spelling.replace("*", "a") for spelling in self._included.kinds.spellings())
             self._is_asked_for[folder] = any(map(self._included.matches, names))
         if name.startswith(".") or not self._is_asked_for[folder]:
-            return
-        if parent.rules.source_ignoring(folder + name, name, is_directory=False) is None:
-            self._unsupported[extension_of(name)] += 1
+            return False
+        if parent.rules.source_ignoring(folder + name, name, is_directory=False) is not None:
+            return False
+        self._unsupported[extension_of(name)] += 1
+        return True
 
     def _link(
         self, entry: os.DirEntry[str], name: str, parent: Folder, problem: FileError | None
@@ -349,6 +422,8 @@ class _Walk:
             return False
         if is_directory or self._included.kinds.media_type_of(name) is not None:
             return is_directory or self._included.matches(path)
+        if archive_type(name) is not None:
+            return self._reads_archive(path)
         told = self._included.text_type(
             folder.prefix, name, source, is_executable=lambda: os.path.isfile(source) and os.access(source, os.X_OK)
         )
@@ -368,7 +443,7 @@ class _Walk:
         kinds_of_path = (False,) if is_file else (True,) if is_there else (False, True)
         if any(folder.rules.source_ignoring(folder.prefix + name, name, each) for each in kinds_of_path):
             return False
-        if not is_file or self._included.kinds.media_type_of(name) is not None:
+        if not is_file or self._included.kinds.media_type_of(name) is not None or archive_type(name) is not None:
             return True
         told = self._included.text_type(folder.prefix, name, source, is_executable=lambda: os.access(source, os.X_OK))
         return told is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from pathlib import Path
@@ -58,13 +58,13 @@ def store_asset(
     return AssetStorage("copied", str(path))
 
 
-def restore_asset(storage_path: str, checksum: str, source_path: str, asset_dir: Path) -> None:
-    """Restores a lost copy if its source still has the same bytes."""
+def restore_asset(storage_path: str, checksum: str, read: Callable[[], bytes], asset_dir: Path) -> None:
+    """Restores a lost copy if its source, which `read` gives, still has the same bytes. Raises: what `read` raises."""
     path = Path(storage_path)
     if asset_dir not in path.parents:  # the data directory was moved
         return
     with suppress(OSError):
-        data = Path(source_path).read_bytes()
+        data = read()
         if content_hash(data) == checksum:
             make_private_folder(path.parent)
             replace_file(path, data)

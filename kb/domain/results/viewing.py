@@ -12,6 +12,7 @@ from kb.domain.answers import Answer
 from kb.domain.citations import Citation
 from kb.domain.derived import TranscriptSegment
 from kb.domain.embeddings import SlotCoverage
+from kb.domain.kinds import MEMBER
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.results.inspection import DocumentRow, LinkRow
 from kb.domain.search import SearchMode
@@ -38,8 +39,9 @@ class DocumentView(NamedTuple):
 
     @property
     def is_gone(self) -> bool | None:
-        """True where the file is not there any more."""
-        return None if self.is_current or Path(self.document.source_path).exists() else True
+        """True where the file, or the archive that it was in, is not there any more."""
+        places = Path(self.document.source_path), Path(self.document.source_path.partition(MEMBER)[0])
+        return None if self.is_current or any(place.exists() for place in places) else True
 
 
 @on_wire(title="PageSizeV1")

@@ -33,6 +33,7 @@ from kb.operations.opening.own_files import own_files, own_folders
 from kb.operations.opening.typed_path import path_below, typed_in
 from kb.operations.opening.writing import writing
 from kb.private import require_writable
+from kb.scan.read import place_in_archive
 from kb.store import queries
 from kb.store.caches import DerivedCache, VectorCache
 from kb.store.connection import Connection, scrub, sqlite_errors, transaction, writer_lock
@@ -156,7 +157,8 @@ def _report(db: Connection, config: Config, named: Named, paths: frozenset[str])
     parts.append(RemovedPart("agents' calls", _calls(config, paths), None))
     parts += [RemovedPart("debug log", 1, log.stat().st_size, log) for log in config.logs]
     sources = config.sources
-    stays = tuple(path for path in sorted(paths) if os.path.lexists(sources.on_disk(path)))
+    on_disk = {path: str(sources.on_disk(path)) for path in sorted(paths)}
+    stays = tuple(path for path, place in on_disk.items() if os.path.lexists(place) or place_in_archive(place))
     places = [sources.place(path) for path in stays]
     source = places[0][0] if places else sources.first
     lines = tuple(f"/{_as_pattern(path)}" for each, path in places if each is source)

@@ -24,6 +24,7 @@ from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import Base
 from kb.operations.opening.typed_path import as_on_disk
 from kb.private import users_surroundings
+from kb.scan.read import place_in_archive
 
 # Arguments that open an editor at a line: `{line}` and `{path}` are filled in. Others get the path alone.
 _AT_LINE: Mapping[str, tuple[str, ...]] = {
@@ -62,12 +63,19 @@ def find_opening(session: Base, typed: str, answer_id: str | None, env: Mapping[
     Raises: UsageError, InvalidCitation, NotFound where there is no such citation or file.
     """
     citation, path = _place(session, typed, answer_id)
+    _require_unpacked(citation.to_uri() if citation else typed, path)
     if not path.is_file():
         raise NotFound(f"{path} is not there", "kb ingest updates the index; kb verify finds what moved")
     if (lines := cited_lines(citation)) is not None or (citation is None and _is_text(path)):
         has_editor = env.get("VISUAL") or env.get("EDITOR")
         return (None if has_editor else _browsed(session, lines, path, env)) or _edited(lines, path, env)
     return _viewed(citation, path, env)
+
+
+def _require_unpacked(shown: str, path: Path) -> None:
+    """Raises UsageError for a member of an archive: no program opens a file there."""
+    if (place := place_in_archive(str(path))) is not None:
+        raise UsageError(f"{place[1]} is in the archive {place[0]}", f"kb fetch '{shown}' prints it")
 
 
 def as_the_shell_would(command: Sequence[str]) -> int:
@@ -94,6 +102,7 @@ def open_in_window(session: Base, typed: str, env: Mapping[str, str]) -> str:
     """
     shown = view_document(session, typed)
     path = Path(shown.document.source_path)
+    _require_unpacked(typed, path)
     if not path.is_file():
         raise NotFound(f"{path} is not there", "kb ingest updates the index")
     if _is_text(path):
@@ -158,7 +167,7 @@ def _named_file(config: Config, typed: str) -> Path:
     spelled = [os.path.expanduser(each) for each in dict.fromkeys((typed, unquote(typed)))]  # as agents see it too
     both = [path for each in spelled for path in (config.sources.on_disk(each), Path(each).absolute())]
     for path in (Path(as_on_disk(str(each))) for each in both):
-        if path.is_file():
+        if path.is_file() or place_in_archive(str(path)) is not None:
             return path
     raise NotFound(
         f"{typed!r} is neither a number, nor a citation, nor a file below {config.workspace_root} or here",

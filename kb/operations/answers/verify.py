@@ -21,7 +21,7 @@ from kb.operations.answers.records import all_answers, find_answer
 from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import Base
 from kb.scan.git import commit_at, top_of
-from kb.scan.read import read_bytes
+from kb.scan.read import is_there, read_bytes
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -139,7 +139,7 @@ class _Checking:
     def _file_of(self, path: str, sources: Mapping[str, str]) -> str:
         """The file of a cited path: where it was, else where its source is now."""
         known = sources.get(path)
-        return known if known is not None and os.path.exists(known) else str(self._session.config.sources.on_disk(path))
+        return known if known is not None and is_there(known) else str(self._session.config.sources.on_disk(path))
 
     def _now_text(self, quote: str, cited: Citation, sources: Mapping[str, str]) -> str | None:
         """The text that replaced a changed quotation, if it is similar."""
@@ -166,7 +166,7 @@ class _Checking:
     def _in_media(self, quote: str, cited: Citation) -> Found:
         """The status on a page, in a region or at a time, by the derived text while the file is unchanged."""
         view = self._view(cited)
-        if view is None or not os.path.exists(view.document.source_path):
+        if view is None or not is_there(view.document.source_path):
             return Found("missing")
         holds = view.is_current and occurs(quote, view.place_text or "", "words")
         return Found("stands", cited) if holds else Found("changed")

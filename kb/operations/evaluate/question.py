@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +12,7 @@ from kb.domain.citations import cited_lines
 from kb.domain.ids import content_hash
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import Passage, SearchMode, SearchQuery, SearchResult
-from kb.errors import GoldenInvalid, ModelMissing, QuerySyntaxError
+from kb.errors import FileError, GoldenInvalid, ModelMissing, QuerySyntaxError
 from kb.eval.golden import GoldenSet, Question
 from kb.eval.outcome import Expected, answered, cited_lines_hold, graded, holds_all, resolve
 from kb.extract.laid import line_text
@@ -22,6 +22,7 @@ from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import search_for
 from kb.operations.opening.base import Base
 from kb.operations.search.search import ranking_version, search, vector_source
+from kb.scan.read import read_bytes
 from kb.store import queries
 from kb.store.connection import Connection
 
@@ -137,8 +138,9 @@ class CitedFiles:
         """The lines of a text file; none where it is gone."""
         if source_path not in self._lines:
             try:
-                self._lines[source_path] = line_text(Path(source_path).read_bytes(), source_path).split("\n")
-            except OSError:
+                data = read_bytes(source_path, max_bytes=sys.maxsize).data
+                self._lines[source_path] = line_text(data, source_path).split("\n")
+            except FileError:
                 self._lines[source_path] = []
         return self._lines[source_path]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -27,18 +27,18 @@ from kb.domain.citations import (
     plain_citation,
 )
 from kb.domain.derived import DERIVED_NAMES
-from kb.domain.ids import content_hash
 from kb.domain.kinds import MediaType, kind_of
 from kb.domain.results.fetched import FetchTarget
 from kb.domain.results.inspection import DocumentRow
 from kb.domain.sources import Sources
 from kb.domain.symbols import Symbol
 from kb.domain.text import stored_text
-from kb.errors import FileVanished, InvalidCitation, InvalidId, KbError, NotFound, UsageError
+from kb.errors import FileError, FileVanished, InvalidCitation, InvalidId, KbError, NotFound, UsageError
 from kb.extract.cited_text import cited_text
 from kb.extract.laid import line_text
 from kb.language.names import dotted
 from kb.operations.opening.typed_path import typed_in
+from kb.scan.read import read_bytes
 from kb.store import queries
 from kb.store.connection import Connection
 from kb.store.files import read_artifact
@@ -330,12 +330,10 @@ def indexed_content(document: DocumentRow) -> tuple[bytes | None, bool]:
     They come from the file, else from kb's copy; None where neither has them.
     """
     for place, is_file in ((document.source_path, True), (document.storage_path, False)):
-        try:
-            content = Path(place).read_bytes()
-        except OSError:
-            continue
-        if content_hash(content) == document.checksum:
-            return content, is_file
+        with suppress(FileError):
+            content = read_bytes(place, max_bytes=sys.maxsize)
+            if content.blake3 == document.checksum:
+                return content.data, is_file
     return None, False
 
 

@@ -12,6 +12,7 @@ documents and their order are the same without workers. A process that dies cost
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from kb.domain.documents import SourceFile
 from kb.domain.ids import AssetId
 from kb.domain.ingest_events import AssetFinished, AssetStarted
-from kb.domain.kinds import family_of
+from kb.domain.kinds import MEMBER, family_of
 from kb.domain.results.ingest import IngestItem, StageTimes
 from kb.errors import FileError, PasswordNeeded
 from kb.extract.registry import extractor_of
@@ -253,12 +254,13 @@ def _prepared(run: IngestRun, batch: ReadBatch) -> dict[str, Prepared]:
     prepared: dict[str, Prepared] = {}
     with stages.measure("copy"):
         for read, of_document in zip(documents, units, strict=True):
+            source_path = read.file.source_path
             storage = store_asset(
                 read.data,
                 read.document.asset_id,
                 asset_dir=request.asset_dir,
-                source_path=read.file.source_path,
-                copy_threshold_bytes=request.copy_threshold_bytes,
+                source_path=source_path,
+                copy_threshold_bytes=sys.maxsize if MEMBER in source_path else request.copy_threshold_bytes,
             )
             write_artifacts(request.artifact_dir, read.document.doc_id, read.derived)
             prepared[read.file.workspace_path] = Prepared(morphemes, of_document, storage)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import sys
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from sys import intern
 from time import perf_counter_ns, time_ns
 
 from kb.domain.documents import SourceFile
@@ -38,6 +39,7 @@ from kb.errors import (
 )
 from kb.extract.registry import extractor_of
 from kb.language.korean import release_analyser
+from kb.operations.ingest.archives import members_of
 from kb.operations.ingest.changed import index_changed
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.requests import IngestRequest, IngestRun
@@ -48,6 +50,7 @@ from kb.operations.opening.own_files import close_to_others
 from kb.operations.opening.typed_path import as_on_disk
 from kb.operations.opening.writing import in_memory, writing
 from kb.scan.git import read_repository, top_of
+from kb.scan.read import close_archive, read_bytes
 from kb.scan.walk import FailedFile, SkippedFile, walk
 from kb.store import queries
 from kb.store.connection import Connection, sqlite_errors, transaction
@@ -96,6 +99,7 @@ def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
         else:
             _conclude(run, start_ns)
         finally:
+            close_archive()
             handle.tell(Finished("aborted" if report.aborted else "completed", report.counts))
     return report
 
@@ -184,7 +188,7 @@ def _scan(run: IngestRun) -> deque[SourceFile]:
     """The files to read, in the walk's order but those that need engines last; counts the others."""
     request, report = run.request, run.report
     run.vanished = {
-        row.workspace_path: (row.byte_len, row.mtime_ns, row.source_path, intern(row.pipeline_version))
+        row.workspace_path: (row.byte_len, row.mtime_ns, row.source_path, sys.intern(row.pipeline_version))
         for row in queries.select_known_files(run.db)
     }
     texts: deque[SourceFile] = deque()
@@ -235,6 +239,8 @@ def _scan_source(
             follow_outside=request.follow_outside,
             kinds=request.plugins.kinds,
             elsewhere=[each.root for each in sources.every if each is not source],
+            archives=source.archives,
+            members=partial(members_of, run, source),
         )
     except FileError:
         if not sources.further or request.scope:
@@ -320,7 +326,10 @@ def _collect_garbage(run: IngestRun) -> None:
     with run.report.stages.measure("copy"):
         for copy in queries.list_asset_copies(run.db):
             if not has_size(copy.storage_path, copy.byte_len):
-                restore_asset(copy.storage_path, copy.checksum, copy.source_uri, request.asset_dir)
+                with suppress(FileError):
+                    restore_asset(
+                        copy.storage_path, copy.checksum, partial(_bytes_of, copy.source_uri), request.asset_dir
+                    )
         collected = queries.select_collected(run.db)
         if collected is not None and collected.is_collected:
             return
@@ -332,6 +341,11 @@ def _collect_garbage(run: IngestRun) -> None:
             documents = {row.doc_id for row in queries.select_document_ids(run.db)}
             remove_artifacts_of_others(request.artifact_dir, documents)
         queries.note_collected(run.db)
+
+
+def _bytes_of(source_path: str) -> bytes:
+    """Raises: FileError."""
+    return read_bytes(source_path, max_bytes=sys.maxsize).data
 
 
 def _require_same_root(noted: str, root: Path) -> None:

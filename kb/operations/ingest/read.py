@@ -133,7 +133,7 @@ def with_words(
     if rules.is_stored:
         with stages.measure("words"):
             indexed = indexed_words(document, relative, chunks, changed.family)
-    changed_at = from_ns(changed.file.mtime_ns)
+    changed_at = from_ns(content.written_ns or changed.file.mtime_ns)
     return ReadDocument(
         file=_as_read(changed.file, content),
         source=source.name,

@@ -57,6 +57,10 @@ class UnreadFiles:
         said = ("engine_off", *_OFF) if lacks is None else (lacks.code, lacks.message, lacks.hint)
         self._note(file, reader, "waiting", said)
 
+    def off(self, file: SourceFile, said: tuple[str, str, str]) -> None:
+        """Notes a file that a setting would read: code, message and hint."""
+        self._note(file, "", "waiting", said)
+
     def not_looked_at(self, path: str, error: FileError) -> None:
         """Notes a file or folder that the walk could not look at."""
         self.met(path)
