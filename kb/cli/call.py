@@ -173,10 +173,17 @@ class Call:
     was_interrupted = False
 
     def __init__(
-        self, config_path: str | None, settings: tuple[str, ...], verbose: bool, debug: bool, warm: Warm | None = None
+        self,
+        config_path: str | None,
+        settings: tuple[str, ...],
+        verbose: bool,
+        debug: bool,
+        warm: Warm | None = None,
+        vault: str | None = None,
     ) -> None:
         self.warm = warm
         self.config_path = config_path
+        self.vault = vault
         self.settings = settings
         self.verbose = verbose
         self.debug = debug
@@ -184,13 +191,25 @@ class Call:
         self._session: Base | None = None
 
     @property
+    def named(self) -> str | None:
+        """The configuration file that this call names, by option or environment; None: the usual one.
+
+        Raises: UsageError for two, and for an unknown vault.
+        """
+        if self.vault or os.environ.get("KB_VAULT"):
+            from kb.config.vaults import chosen  # most calls name none
+
+            return chosen(self.config_path, self.vault, os.environ)
+        return self.config_path or os.environ.get("KB_CONFIG")
+
+    @property
     def config(self) -> Config:
         """The effective configuration.
 
-        Raises: ConfigNotFound, ConfigError.
+        Raises: ConfigNotFound, ConfigError; UsageError as `named`.
         """
         if self._config is None:
-            self._config = load(self.config_path, self.settings)
+            self._config = load(self.named, self.settings)
             if is_read_only() and self._config.snapshot_manifest.exists():
                 from kb.operations.admin.transfer import snapshot_fault
 

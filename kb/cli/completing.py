@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from kb.config import load
+from kb.config.vaults import ALL, chosen, vaults
 from kb.config.writing import items
 from kb.domain.filters import OPTIONS
 from kb.domain.kinds import KINDS
@@ -39,12 +40,16 @@ def _complete(source: _Source, ctx: click.Context, incomplete: str) -> list[Comp
     program = ctx.find_root().command
     if source == "commands" and isinstance(program, click.Group):
         return [CompletionItem(name) for name in program.list_commands(ctx) if name.startswith(incomplete)]
+    if source == "vaults":
+        names = [*vaults(os.environ), *([ALL] if ctx.parent is None else [])]
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
     if isinstance(source, str):
         return [CompletionItem(incomplete, type=source)]
     words = ctx.find_root().params
     begun = stored_text(incomplete)
     try:
-        with open_base(load(words.get("config_path"), tuple(words.get("settings") or ()))) as session:
+        named = chosen(words.get("config_path"), words.get("vault"), os.environ)
+        with open_base(load(named, tuple(words.get("settings") or ()))) as session:
             fitting = [value for value in source(session, begun) if value.startswith(begun)]
     except KbError:
         return []
@@ -154,6 +159,7 @@ _SOURCES: Mapping[str, _Source] = {
     "names": _models,
     "settings": _keys,
     "config_path": "file",
+    "vault": "vaults",
     "root": "dir",
     "data_dir": "dir",
     "suite": "file",

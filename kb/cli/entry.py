@@ -90,19 +90,24 @@ def socket_path(config: str) -> str:
     return f"{folder}/kb-{crc32(name.encode(errors='surrogateescape')):08x}.sock"
 
 
-def config_path(named: str | None) -> str:
+def config_path(named: str | None, vault: str | None = None) -> str:
     """The configuration file of a call, absolute: as `kb.config` finds it, but for variables in its name."""
+    if not (named or vault):
+        named, vault = os.environ.get("KB_CONFIG"), os.environ.get("KB_VAULT")
     if named:
         return os.path.abspath(named)
-    return os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "kb/config.toml")
+    folder = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "kb")
+    if vault and vault not in ("default", "all"):
+        return os.path.realpath(f"{folder}/vaults/{vault}/config.toml")
+    return os.path.join(folder, "config.toml")
 
 
 def hand_over(args: list[str]) -> int | None:
     """The exit code of a command that `kb watch` has run; None where this process has to run it."""
-    command, named = _command(args)
+    command, named, vault = _command(args)
     if command not in HANDED_OVER or "_KB_COMPLETE" in os.environ:
         return None
-    config = config_path(named)
+    config = config_path(named, vault)
     path = socket_path(config)
     try:
         found = os.lstat(path)
@@ -115,20 +120,24 @@ def hand_over(args: list[str]) -> int | None:
     return None if conn is None else _ended(conn)
 
 
-def _command(args: list[str]) -> tuple[str | None, str | None]:
-    """The command, behind the options of kb; and the configuration file that is named."""
-    named = os.environ.get("KB_CONFIG")
+def _command(args: list[str]) -> tuple[str | None, str | None, str | None]:
+    """The command, behind the options of kb; and the configuration file and the vault that are named."""
+    named = vault = None
     rest = iter(args)
     for arg in rest:
         if arg == "--config":
             named = next(rest, None)
         elif arg.startswith("--config="):
             named = arg.partition("=")[2]
+        elif arg == "--vault":
+            vault = next(rest, None)
+        elif arg.startswith("--vault="):
+            vault = arg.partition("=")[2]
         elif arg == "--set":
             next(rest, None)
         elif not arg.startswith("-"):
-            return arg, named
-    return None, named
+            return arg, named, vault
+    return None, named, vault
 
 
 def _surroundings() -> Surroundings:

@@ -36,7 +36,8 @@ def show_failure(program: click.Command, error: BaseException, args: list[str]) 
         _show(error, args)
     else:
         words = program.make_context("kb", list(args), resilient_parsing=True).params
-        _show(_unforeseen(error, Call(words["config_path"], words["settings"], words["verbose"], words["debug"])), args)
+        call = Call(words["config_path"], words["settings"], words["verbose"], words["debug"], vault=words["vault"])
+        _show(_unforeseen(error, call), args)
 
 
 def _usage_hint(program: click.Command, error: click.ClickException) -> str | None:

@@ -37,6 +37,7 @@ COMMANDS = {
     "web": ("serve", "Search, ask and read on a page in your browser."),
     "status": ("state", "Show what is indexed, when, and what is pending."),
     "source": ("sources", "Add, remove, rename and move further folders of the knowledge base."),
+    "vault": ("vaults", "Add, list and remove named knowledge bases."),
     "list": ("inspect", "List what is indexed."),
     "inspect": ("inspect", "Show all stored data of one document, chunk or name in code."),
     "models": ("setup", "Install and check the models that find passages by meaning."),
@@ -66,6 +67,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("update", "sync", "scan", "reindex", "refresh"), "ingest"),
     "add": "ingest-file",
     **dict.fromkeys(("sources", "folder", "folders"), "source"),
+    **dict.fromkeys(("vaults", "base", "bases"), "vault"),
     **dict.fromkeys(("backup", "dump"), "export"),
     "restore": "import",
     **dict.fromkeys(("info", "stats"), "status"),
@@ -108,6 +110,7 @@ class _Commands(CommandGroup):
     epilog="Exit codes: 0 found or done, 1 nothing found, 2 error, 3 doctor found a fault, 130 stopped by Ctrl-C.",
 )
 @option("--config", "config_path", metavar="FILE", help="Configuration file [env: KB_CONFIG].")
+@option("--vault", metavar="NAME", help="Knowledge base of that name: see kb vault [env: KB_VAULT].")
 @option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set one key, e.g. search.default_k=5.")
 @option("--read-only", is_flag=True, help="Change nothing: commands that would write fail [env: KB_READ_ONLY].")
 @option("--verbose", is_flag=True, help="Show what caused an error.")
@@ -118,6 +121,7 @@ class _Commands(CommandGroup):
 def cli(
     ctx: click.Context,
     config_path: str | None,
+    vault: str | None,
     settings: tuple[str, ...],
     read_only: bool,
     verbose: bool,
@@ -130,7 +134,7 @@ def cli(
     kb ingest                     # index what is new or changed
     kb search "청킹 규칙"          # ranked passages with path and lines
     """
-    ctx.obj = Call(config_path, settings, verbose, debug, ctx.obj)
+    ctx.obj = Call(config_path, settings, verbose, debug, ctx.obj, vault)
     if read_only:
         ctx.with_resource(read_only_mode())
     if debug:

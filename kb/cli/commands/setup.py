@@ -14,6 +14,7 @@ from kb.cli.call import Call, CommandGroup, HelpContext, json_option, pass_call
 from kb.cli.output.printing import echo_folded, echo_result, echo_rows, print_json
 from kb.cli.output.progress import interruptible, show_progress
 from kb.config import Config, default_path, expand_variables, load
+from kb.config.vaults import USUAL, vaults
 from kb.config.writing import items, to_toml, toml_value
 from kb.domain.results.upkeep import ConfigReport, ConfigValue, ModelStatus
 from kb.domain.text import plain_line
@@ -44,9 +45,23 @@ Examples:
 @pass_call
 def init_command(call: Call, root: str | None, data_dir: str | None, force: bool, as_json: bool) -> None:
     """Create the configuration, the data directory and the workspace folder; keep what is there."""
-    named = call.config_path or os.environ.get("KB_CONFIG")
+    named = call.named
     path = Path(expand_variables(named)).absolute() if named else default_path(os.environ)
-    settings = list(call.settings)
+    init_at(path, call.settings, root, data_dir, force=force, as_json=as_json)
+
+
+def init_at(
+    path: Path,
+    given: Sequence[str],
+    root: str | None,
+    data_dir: str | None,
+    *,
+    vault: str | None = None,
+    force: bool = False,
+    as_json: bool,
+) -> None:
+    """Sets up the knowledge base of a configuration file, and prints what was made. Raises: UsageError, StoreError."""
+    settings = list(given)
     if root is not None:
         settings.append(f"workspace.root={Path(root).expanduser().absolute()}")
     if data_dir is not None:
@@ -55,7 +70,7 @@ def init_command(call: Call, root: str | None, data_dir: str | None, force: bool
         _require_same(path, settings, "" if root is None else f"--root {shlex.quote(root)}")
         config = load(str(path), settings)
     else:
-        own = [] if data_dir or path == default_path(os.environ) else settings_of_its_own(path)
+        own = [] if data_dir or path == default_path(os.environ) else settings_of_its_own(path, vault)
         config = load(os.devnull, [*own, *settings], {})
     config = config.with_file(path)
     report = set_up(config, path, force=force)
@@ -85,6 +100,8 @@ def _require_same(path: Path, settings: list[str], root: str) -> None:
 def _next_steps(config: Config, root: Path) -> Iterator[str]:
     """The commands to run before the first question."""
     kb = "kb" if config.file in (None, default_path(os.environ)) else f"kb --config {shlex.quote(str(config.file))}"
+    if (name := next((name for name, file in vaults(os.environ).items() if file == config.file), USUAL)) != USUAL:
+        kb = f"kb --vault {name}"
     wanted = configured_model(config)
     if any(status.name == wanted and not status.installed for status in model_statuses(config)):
         yield f"{kb} models install    (once: passages are found by meaning too)"

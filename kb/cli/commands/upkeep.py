@@ -261,10 +261,11 @@ def reset_command(call: Call, part: ResetPart, yes: bool, as_json: bool) -> None
             report = reset(call.config, part, handle)
     else:
         report = plan_reset(call.config, part)
-    echo_result(report, as_json, _show_reset)
+    echo_result(report, as_json, show_reset)
 
 
-def _show_reset(report: ResetReport) -> None:
+def show_reset(report: ResetReport, *, of_vault: bool = False) -> None:
+    """Prints what was removed or would be, and for `kb reset` what to do then."""
     click.echo("removed:" if report.done else "would be removed:")
     for each in report.parts:
         _show_removed(each)
@@ -272,7 +273,7 @@ def _show_reset(report: ResetReport) -> None:
         click.echo("     nothing: there is none")
     if report.done and report.part in _AFTER_RESET:
         click.echo(_AFTER_RESET[report.part])
-    elif not report.done:
+    elif not (report.done or of_vault):
         click.echo(f"Nothing was removed. To remove it: kb reset {report.part} --yes")
 
 

@@ -28,6 +28,22 @@ class SetupReport:
     schema_version: int
 
 
+@on_wire("vault.v1")
+class Vault(NamedTuple):
+    """A named knowledge base and its configuration file; `problem`: why that cannot be read.
+
+    `is_chosen`: a command that names no other works in it.
+    """
+
+    name: str
+    config: Path
+    is_chosen: bool
+    root: Path | None = None
+    data_dir: Path | None = None
+    is_indexed: bool = False
+    problem: str | None = None
+
+
 class CachePart(NamedTuple):
     """One cache file: `vectors` by text and model, or results `derived` by engines, by content and engine."""
 

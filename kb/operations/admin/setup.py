@@ -33,19 +33,19 @@ _CONFIG_HEADER = """\
 _GO_ON = "kb models install begins this model again; what was fetched whole is not fetched twice"
 
 
-def settings_of_its_own(config_path: Path) -> list[str]:
+def settings_of_its_own(config_path: Path, vault: str | None = None) -> list[str]:
     """Settings of a separate data directory, for a configuration file that is not the default one.
 
     Two knowledge bases in one directory would remove each other's documents. Models are shared. A rewritten file keeps
-    its directory.
+    its directory. That of a `vault` is below the usual one.
     """
     if config_path.exists():
         with suppress(ConfigError):
             kept = load(str(config_path), (), {}).storage
             return [f"storage.data_dir={kept.data_dir}", f"storage.model_dir={kept.model_dir}"]
     default = SECTIONS["storage"].data_dir
-    name = re.sub(r"[^\w.-]", "-", config_path.stem)
-    own = f"{default}-{name}-{content_hash(str(config_path).encode('utf-8', 'surrogateescape'))[:8]}"
+    name = f"/vaults/{vault}" if vault else "-" + re.sub(r"[^\w.-]", "-", config_path.stem)
+    own = f"{default}{name}-{content_hash(str(config_path).encode('utf-8', 'surrogateescape'))[:8]}"
     return [f"storage.data_dir={own}", f"storage.model_dir={default}/models"]
 
 

@@ -1,0 +1,64 @@
+"""Named knowledge bases: the configuration `vaults/NAME/config.toml` beside the usual one, a file or a link to one.
+
+The name alone gives the path, so that a call finds the process of its vault without reading anything (`kb.cli.entry`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from kb.config.reading import default_path
+from kb.domain.sources import NAME
+from kb.errors import UsageError
+
+USUAL, ALL = "default", "all"
+"""The names of the usual configuration, and of all vaults together."""
+
+
+def chosen(config: str | None, vault: str | None, env: Mapping[str, str]) -> str | None:
+    """The configuration file that options, or else the environment, name; None: the usual one, if it exists.
+
+    `vault` may be `all`, whose lists are kept by the usual one. Raises: UsageError for two names, and an unknown one.
+    """
+    words = "--config", "--vault"
+    if not (config or vault):
+        words, config, vault = ("KB_CONFIG", "KB_VAULT"), env.get("KB_CONFIG"), env.get("KB_VAULT")
+    if config and vault:
+        raise UsageError(f"{words[0]} and {words[1]} both name a knowledge base", "leave out one of them")
+    if not vault or vault == ALL:
+        return config or None
+    return str(file_of(vault, env))
+
+
+def vaults(env: Mapping[str, str]) -> dict[str, Path]:
+    """The configuration file of each vault by name: the usual one where it exists, then the others in order."""
+    usual = default_path(env)
+    found = sorted((usual.parent / "vaults").glob("*/config.toml"))
+    named = {each.parent.name: each for each in found if NAME.fullmatch(each.parent.name)}
+    return ({USUAL: usual} if usual.exists() else {}) | named
+
+
+def file_of(name: str, env: Mapping[str, str]) -> Path:
+    """The configuration file of a vault, links followed. Raises: UsageError for an unknown name, with the nearest."""
+    if name == USUAL:
+        return default_path(env)
+    known = vaults(env)
+    if name not in known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, known, n=1)
+        there = f"there are: {', '.join(known) or 'none'}; kb vault add {name} ROOT makes one"
+        raise UsageError(f"there is no vault {name!r}", f"did you mean {near[0]}?" if near else there)
+    return Path(os.path.realpath(known[name]))
+
+
+def new_file(name: str, env: Mapping[str, str]) -> Path:
+    """Where the configuration of a new vault belongs. Raises: UsageError for a name that is taken or cannot be."""
+    if not NAME.fullmatch(name) or name in (USUAL, ALL):
+        raise UsageError(f"{name!r} names no vault", f"2 to 40 letters, digits, - or _, not {USUAL} or {ALL}")
+    folder = default_path(env).parent / "vaults" / name
+    if folder.exists():
+        raise UsageError(f"there is {folder} already", f"choose another name, or: kb vault remove {name}")
+    return folder / "config.toml"
