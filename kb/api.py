@@ -93,11 +93,12 @@ def open_knowledge_base(
 ) -> KnowledgeBase:
     """Opens the knowledge base that a configuration file names.
 
-    `config` None is the file that `kb` itself would take: `KB_CONFIG`, or that of `kb init`. `settings` go before it,
-    by the names of docs/configuration.md: `{"search.default_k": 5}`. Nothing is read before the first call, so there
-    may be no index yet. With `audience="agent"`, what `exposure.never_to_mcp` hides is not there.
+    `config` None takes the file that the command `kb` would take: `KB_CONFIG`, else the file that `kb init` wrote.
+    `settings` override the file, by the names of docs/configuration.md: `{"search.default_k": 5}`. Opening reads no
+    database, so there may be no index yet. With `audience="agent"`, calls do not see what `exposure.never_to_mcp`
+    hides.
 
-    The program keeps its own environment and umask; what kb makes is its user's alone all the same.
+    kb changes neither the environment nor the umask of the program; files that kb makes are private to the user anyway.
     Raises: ConfigNotFound, ConfigError.
     """
     _require(config=(config, (*_PATH, None)), settings=(settings, (Mapping, None)))

@@ -21,7 +21,9 @@ _WORD = re.compile(r"[가-힣]+|[^\W_가-힣]+")
 
 
 class Words(NamedTuple):
-    """A text, folded, with its words as written, their stems and the letters they begin with."""
+    """A text in lower case (`folded`), its words as written, their stems, and the first character of each word
+    (`initials`).
+    """
 
     folded: str
     words: tuple[str, ...]
@@ -68,7 +70,7 @@ def carried(words: Words, source: Words) -> float:
 
 @functools.lru_cache(maxsize=16_384)
 def _stem(word: str) -> str:
-    """`word` in lower case without accents; of one in Latin letters its stem."""
+    """The stem of a word of an alphabet (Latin, Greek, Cyrillic, …), without accents; any other word in lower case."""
     word = word.lower()
     if not word.isascii():
         if not _is_latin(word):

@@ -203,7 +203,10 @@ def chunk_units(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
 
 
 class _Piece(NamedTuple):
-    """Characters `start`..`end` of a document and its lines `first`..`last`; `weight` without its line ends."""
+    """Characters `start`..`end` (exclusive) of a document, which are its lines `first`..`last` (inclusive).
+
+    `weight` is the estimated number of tokens, without those of the line ends.
+    """
 
     start: int
     end: int

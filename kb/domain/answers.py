@@ -53,7 +53,7 @@ class Evidence(NamedTuple):
 
 
 class PassageReading(NamedTuple):
-    """What a judge makes of a passage beside a question: the logit that it answers, and that of each sentence."""
+    """A judge's logits for a passage and a question: `score` that the passage answers, and one for each sentence."""
 
     score: float
     sentences: tuple[float, ...]

@@ -145,7 +145,7 @@ def wildmatch_regex(pattern: str) -> str | None:
 
 
 def _settled(group: list[str], after_folders: bool) -> str:
-    """What is before a `**/`: found where it comes first, and there it stays."""
+    """The regex of the parts before a `**/`. It takes the first place that matches, and never another one."""
     body = "".join(_taking_little(piece) for piece in _pieces(group))
     return f"(?>{_WHOLE_SEGMENTS}{body})" if after_folders else body
 
@@ -163,7 +163,11 @@ def _taking_little(piece: tuple[bool, str]) -> str:
 
 
 def _pieces(group: list[str]) -> list[tuple[bool, str]]:
-    """Expressions of fixed length, and whether an asterisk is before each; at least one."""
+    """Splits the parts of a pattern at its asterisks, into pairs: does an asterisk come before, and the regex up to the
+    next.
+
+    The first pair is the text before the first asterisk, perhaps empty, so the list is never empty.
+    """
     found = [(False, "")]
     for part in group:
         if part == _STAR:

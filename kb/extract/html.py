@@ -250,7 +250,11 @@ def _cleaned(rendered: str) -> str:
 
 
 def _filtered(element: str, attribute: str, value: str) -> str | None:
-    """The value of an allowed attribute: a link leads outside or nowhere, a class is one of the highlighter's."""
+    """The value of an attribute to keep; None drops the attribute.
+
+    An `href` must begin with a scheme such as `https:`. A `class` must be on a `span` and have at most three
+    characters, as the highlighter's classes do. Other values are kept.
+    """
     if attribute == "href":
         return value if _SCHEME.match(value) else None
     if attribute == "class":

@@ -110,7 +110,11 @@ def _order(each: CodeHit) -> tuple[float, str, int, str]:
 
 
 def _worded(scored: Sequence[CodeHit], text: str) -> list[CodeHit]:
-    """The hits, reordered: the first ones gain where they have pairs of the question's words."""
+    """The hits in a new order: a hit found by words gains score for each pair of neighbouring question words that it
+    has.
+
+    Only the first `_LOOKED_AT` hits are scored again and sorted; the others follow in their old order.
+    """
     asked = word_pairs(text)
     looked_at = [
         each._replace(passage=_gaining(each.passage, weight("worded") * share_of_pairs(asked, each.passage.text)))

@@ -25,7 +25,8 @@ _SHARD_CHARS = 2
 
 
 class AssetStorage(NamedTuple):
-    """Where an asset's bytes are kept: a copy of kb's own, or the source file itself."""
+    """Where the bytes of an asset are: `path` names kb's own copy (`copied`) or the source file itself (`reference`).
+    """
 
     kind: Literal["copied", "reference"]
     path: str

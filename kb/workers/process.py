@@ -164,7 +164,7 @@ def spent_by_process() -> Spent:
 
 
 def _spent_by_proc() -> Spent:
-    """The same from /proc (proc_pid_stat(5))."""
+    """The processor time of every running process, from /proc (proc_pid_stat(5))."""
     ticks = os.sysconf("SC_CLK_TCK")
     spent: Spent = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):
@@ -175,7 +175,10 @@ def _spent_by_proc() -> Spent:
 
 
 def spent_by_ps() -> Spent:
-    """The same from `ps`, which leaves out ended children: a tree may have used a little more."""
+    """The processor time of every running process, from `ps`.
+
+    `ps` leaves out the time of children that have ended, so a tree of processes may have used a little more.
+    """
     listed = subprocess.run(["ps", "-Ao", "pid=,ppid=,time="], capture_output=True, text=True, check=True).stdout
     return {int(pid): (int(parent), _seconds(time)) for pid, parent, time in map(str.split, listed.splitlines())}
 

@@ -75,9 +75,11 @@ class Conversation(NamedTuple):
 
 @on_wire("disclosure.v1")
 class Disclosure(NamedTuple):
-    """One call. `client` is the agent as it names itself; `places` are the citations, paths or ids it was given.
+    """One call of a tool by an agent, and which places of the documents its result named.
 
-    `tokens` are those of the whole result; `outcome` is `given`, or the code of an error.
+    `client` is the agent's name as it reported it; `asked` is the request in words; `places_json` (`places` in JSON)
+    lists the citations, paths or ids in the result. `tokens` is the size of the whole result; `outcome` is `given` or
+    an error code.
     """
 
     disclosed_at: str

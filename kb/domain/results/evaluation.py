@@ -249,7 +249,11 @@ class ExplainedComparison(NamedTuple):
 
 @on_wire(title="GatePointV2", fields="threshold kept refused balanced")
 class GatePoint(NamedTuple):
-    """The effect of a `rag.score_gate`: the shares of answerable questions kept, of others refused, and their mean."""
+    """The effect of setting `rag.score_gate` to `threshold`.
+
+    `kept`: the share of answerable questions at or above the threshold, which are answered. `refused`: the share of
+    unanswerable questions below it, which are refused. Both are 0 to 1.
+    """
 
     threshold: float
     kept: float
@@ -257,7 +261,7 @@ class GatePoint(NamedTuple):
 
     @property
     def balanced(self) -> float:
-        """The mean of both."""
+        """The mean of `kept` and `refused`."""
         return (self.kept + self.refused) / 2
 
 

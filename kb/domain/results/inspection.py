@@ -75,7 +75,10 @@ class ChunkSummary(NamedTuple):
 
 @on_wire(fields="model=model_id model_version dimensions embedding_id tokens=token_count slot")
 class ChunkEmbedding(NamedTuple):
-    """One vector of a chunk. `used_as` is null where searches do not use it; `tokens` is the model's token count."""
+    """One vector of a chunk. `slot` (`used_as` in JSON) is the configured slot whose searches use it, None if none do.
+
+    `token_count` (`tokens` in JSON) is the length of the embedded text in the model's own tokens, None if unknown.
+    """
 
     embedding_id: str
     model_id: str

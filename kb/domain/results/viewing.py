@@ -21,10 +21,10 @@ from kb.domain.search import SearchMode
 class DocumentView(NamedTuple):
     """A document to show, at the cited place if there is one.
 
-    `text` is the document's text with `\n` line ends if it is cited by lines, else None. Of other kinds `place_text`
-    is the text an engine read at the place (of a file in parts without a place: all of it), `before` and `after` the
-    text around a part of a file, `speech` all that is said in a recording, and `pages` the size of each page of a PDF
-    in points, as it is shown. `is_current`: the file still has the content that was indexed.
+    `text` is the document's text with line feeds as line ends if it is cited by lines, else None. For other kinds
+    `place_text` is the text that an engine read at the place (without a place, all text of a file in parts); `before`
+    and `after` are the text around a part of a file, `speech` is all speech of a recording, and `pages` has the size of
+    each page of a PDF in points, as it is shown. `is_current`: the file still has the content that was indexed.
     """
 
     document: DocumentRow

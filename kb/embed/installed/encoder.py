@@ -145,7 +145,10 @@ class InstalledEmbedder(NamedTuple):
         return encoded
 
     def _states(self, ids: Sequence[int]) -> tuple[Vectors, Vectors]:
-        """The vector of a text and the states of all its tokens, each L2 = 1."""
+        """The vector of a text, float32[dimensions], L2 = 1, and the states of its tokens, float32[n, dimensions].
+
+        The states are as the graph gives them: those of an older graph are not normalised.
+        """
         import numpy as np
 
         width = self.model.dimensions

@@ -64,7 +64,10 @@ _LEADER_INK = 0.3
 
 
 class PageImage(NamedTuple):
-    """A grey page, and the map from its pixels to those of its original. A photograph is neither paper nor ink."""
+    """A grey page prepared for OCR. `to_original` maps its pixels to those of the original image.
+
+    `is_photograph`: the picture is a photograph, whose light and dark areas are not paper and ink.
+    """
 
     image: Image.Image
     to_original: Projection = IDENTITY

@@ -113,9 +113,10 @@ def _stream(
     packed: Sequence[Passage],
     handle: RunHandle,
 ) -> _Text:
-    """The generated text; its pieces are streamed as they come, without thoughts and markers of unpacked passages.
+    """Generates a text and streams its pieces as events. Returns the whole text as the model wrote it.
 
-    Ctrl-C ends it at any time, also while waiting for the first token.
+    The events leave out the model's thoughts and markers of passages that it was not given. Ctrl-C, or canceling the
+    run, ends the text early, also before the first token.
     """
     shown_as = _Shown(packed)
     parts: list[str] = []

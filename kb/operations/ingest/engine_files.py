@@ -119,7 +119,11 @@ class _EnginesAway:
         return self.joined.cluster.has_room(weight_bytes) or not self.joined.cluster.fits(weight_bytes)
 
     def takes(self, file: _Stepped) -> bool:
-        """Whether a file goes there: no encrypted one, none for an engine that only this machine has."""
+        """Whether the cluster may and can read a file; else this machine does.
+
+        False for an encrypted file, a file of a source that stays on this machine, a file that needs a plugin or the
+        caption engine, a file too large to send, and a file whose engines no worker has.
+        """
         if file.passwords or self._kept_here(file.changed.file.workspace_path):
             return False
         if any(step.plugin is not None or step.module == _CAPTION for step in file.todo):

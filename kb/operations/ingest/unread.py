@@ -38,7 +38,9 @@ class UnreadFiles:
         self._unmet.discard(path)
 
     def as_before(self, file: SourceFile, reader: str) -> UnreadFile | None:
-        """What is noted of a file that this reader would read again in vain."""
+        """The stored record of a file that this reader could not read and that has not changed since; None if there is
+        none.
+        """
         known = self._known.get(file.workspace_path)
         now = (file.source_path, file.byte_len, file.mtime_ns, reader)
         return known if known and (known.source_path, known.byte_len, known.mtime_ns, known.reader) == now else None
