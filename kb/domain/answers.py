@@ -75,14 +75,14 @@ class SecondVerdict(NamedTuple):
 
 
 class ClaimJudge(Protocol):
-    """A model that judges whether sources support a sentence; `label` is who runs it, its name and version."""
+    """A model that judges whether sources support a sentence."""
 
     @property
     def label(self) -> str:
-        """The label stored with its verdicts."""
+        """The label stored with the judge's verdicts: who runs the model, its name and version."""
 
     def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
-        """The verdict of the texts of the cited passages (at least one) on a sentence. Raises: ModelError."""
+        """Judges a sentence by the texts of the passages that it cites (at least one). Raises: ModelError."""
 
 
 def _markers(passages: tuple[int, ...]) -> list[str]:
@@ -91,9 +91,9 @@ def _markers(passages: tuple[int, ...]) -> list[str]:
 
 @on_wire(fields="text passages status quote citation reason second?")
 class Claim(NamedTuple):
-    """A sentence of the answer and its sources; `dropped` ones are not part of `answer`.
+    """A sentence of the answer and its sources. A sentence with the status `dropped` is not part of the answer's text.
 
-    `second` is there where a claim judge was asked (`rag.claim_judge`).
+    `second` is the verdict of the claim judge (`rag.claim_judge`), None if none was asked.
     """
 
     # `text` is without its markers, `passages` the numbers it cites; `quote` is word for word at `citation`; `reason`
@@ -109,9 +109,9 @@ class Claim(NamedTuple):
 
 @on_wire(fields="marker citation chunk_id label quote score git_commit=commit?")
 class AnswerCitation(NamedTuple):
-    """A place the answer points at. `marker` is null for a candidate of a refusal; `quote` is there verbatim.
+    """A place that an answer cites. `quote` is the cited text, verbatim; `marker` is None for a candidate of a refusal.
 
-    `git_commit` is there for source code of a git repository: what that was at.
+    `commit` (`git_commit` in JSON) is the commit of the source file's git repository when it was indexed, else None.
     """
 
     marker: str | None
@@ -126,7 +126,7 @@ class AnswerCitation(NamedTuple):
 
 @on_wire(title="AnswerRetrievalV1")
 class RetrievalSummary(NamedTuple):
-    """How the passages were found."""
+    """How the search found an answer's passages."""
 
     # `chunks_used` of the `chunks_returned` hits were given to the answerer.
 
@@ -141,8 +141,9 @@ class RetrievalSummary(NamedTuple):
 
 @on_wire(title="EmbeddingV1", fields="id provider dimensions")
 class EmbeddingRef(NamedTuple):
-    """The model that searched by meaning; `provider` computed the question's vector, `unknown` where an older
-    kb did not keep it."""
+    """The model that searched by meaning. `provider` is the program that computed the question's vector, `unknown` in
+    answers of older versions of kb.
+    """
 
     id: str
     dimensions: int
@@ -150,7 +151,7 @@ class EmbeddingRef(NamedTuple):
 
 
 class HopPlace(NamedTuple):
-    """A passage that a step found."""
+    """A passage that one step of a deep answer found."""
 
     citation: Citation
     chunk_id: str
@@ -159,10 +160,10 @@ class HopPlace(NamedTuple):
 
 
 class Hop(NamedTuple):
-    """One step of a deep answer; `state` says whether its evidence is enough.
+    """One step of a deep answer; `state` says whether the evidence of this step is enough.
 
-    `why`: the `whole` question; by rules a `part` of it, or one `side` of a comparison; a part that a model `planned`,
-    or what it still `needed` after what was found.
+    `why` is the reason of the step: it asks the `whole` question; a `part` of it or one `side` of a comparison, by
+    rules; a part that a model `planned`; or what a model still `needed` after the steps before.
     """
 
     number: int
@@ -183,7 +184,7 @@ SpanForm = Literal["prose", "code", "table"]
 
 @on_wire(fields="kind form text claim?")
 class Span(NamedTuple):
-    """A part of the answer's text to paint in one way; `claim` is the place of its sentence among `claims`, from 0."""
+    """A part of the answer's text shown in one style; `claim` is the index of its sentence in `claims`, from 0."""
 
     kind: SpanKind
     form: SpanForm
@@ -235,7 +236,9 @@ class Answer(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One turn. `search_query` is the question as it was searched, with references resolved."""
+    """One turn of a conversation. `search_query` is the text that was searched: the question with its references
+    resolved.
+    """
 
     turn_index: int
     question: str
@@ -245,7 +248,7 @@ class Turn(NamedTuple):
 
 @on_wire("answer_event.v1", fields="kind hits=result.hits evidence score_gate")
 class Retrieved(NamedTuple):
-    """The passages are found; an answer follows if the evidence reaches the gate."""
+    """The event that the passages are found; an answer follows if the evidence reaches the gate."""
 
     result: SearchResult
     evidence: Evidence | None
@@ -259,7 +262,7 @@ class Retrieved(NamedTuple):
 
 @on_wire("answer_event.v1", title="TokenV1", fields="kind text")
 class Generated(NamedTuple):
-    """The next piece of the text, before its sentences are checked."""
+    """The event of the next piece of generated text, before its sentences are checked."""
 
     # With markers of given passages only.
 
@@ -273,7 +276,7 @@ class Generated(NamedTuple):
 
 @on_wire("answer_event.v1", fields="kind hop")
 class HopTaken(NamedTuple):
-    """A step of a deep answer is done."""
+    """The event that one step of a deep answer is done."""
 
     hop: Hop
 

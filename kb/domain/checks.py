@@ -12,10 +12,11 @@ State = Literal["ok", "failed", "absent", "unchecked"]
 
 @on_wire(fields="name ok=has_not_failed state detail hint")
 class Check(NamedTuple):
-    """One check. `ok` is false for a fault alone; `absent` is something optional that is not here, `unchecked` what
-    could not be looked at. `hint` says how to fix or install it."""
+    """One check of `kb doctor`. `ok` is False for a fault, or for something absent that is not `needed`; None if kb
+    could not look at it. `hint` says how to fix or install it.
 
-    # Inside, `ok` is what was found, None where nothing could be looked at; without what is not `needed`, kb is whole.
+    In JSON, `ok` is false for a fault alone, and `state` tells the cases apart.
+    """
 
     name: str
     ok: bool | None
@@ -25,7 +26,7 @@ class Check(NamedTuple):
 
     @property
     def state(self) -> State:
-        """`failed` is a fault; `absent` is something optional that is not here."""
+        """`ok`, `failed` (a fault), `absent` (optional and not installed) or `unchecked` (could not be looked at)."""
         if self.ok is None:
             return "unchecked"
         if self.ok:
@@ -38,13 +39,13 @@ class Check(NamedTuple):
 
 
 def checked(name: str, ok: bool, detail: str, hint: str) -> Check:
-    """A check of something that is needed, with its hint where it failed."""
+    """A check of something that kb needs; `hint` is kept only if the check failed."""
     return Check(name, ok, detail, None if ok else hint)
 
 
 @on_wire("doctor.v1", title="DoctorV1", fields="ok checks")
 class Diagnosis(NamedTuple):
-    """All checks; `ok` when none failed."""
+    """All checks of `kb doctor`."""
 
     checks: tuple[Check, ...]
 

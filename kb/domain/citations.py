@@ -1,4 +1,4 @@
-"""Citations: a path and a fragment that say exactly where a passage is (W3C Media Fragments, frozen design §0)."""
+"""Citations: a path and a fragment that say exactly where a passage is. Fragments of media are W3C Media Fragments."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def shown_name(qualified: str, path: str) -> str:
 class CodeCitation(NamedTuple):
     """Whole lines of a source file, from 1, both ends included.
 
-    `symbol` is the name they define, `symbol_kind` its kind (function, class, …), `lang` the language.
+    `symbol` is the qualified name that these lines define, `symbol_kind` its kind (function, class, …), `lang` the
+    language.
     """
 
     path: str
@@ -57,12 +58,12 @@ class CodeCitation(NamedTuple):
 
     @property
     def start(self) -> int:
-        """The first line, as other citations of lines call it."""
+        """`line_start`, under the name that a `LineCitation` has for it."""
         return self.line_start
 
     @property
     def end(self) -> int:
-        """The last line, as other citations of lines call it."""
+        """`line_end`, under the name that a `LineCitation` has for it."""
         return self.line_end
 
     def to_uri(self) -> str:
@@ -75,7 +76,7 @@ class CodeCitation(NamedTuple):
         return self.symbol and shown_name(self.symbol, self.path)
 
     def label(self, title: str) -> str:
-        """The definition: `Foo.bar (method, python)`; `title`, the file's, for lines without a name."""
+        """The definition, `Foo.bar (method, python)`, or `title`, the file's title, if the lines define no name."""
         return f"{self.name or title} ({', '.join(filter(None, (self.symbol_kind, self.lang)))})"
 
 
@@ -179,19 +180,25 @@ def _in_part(value: str, is_range: bool) -> str:
 
 
 def split_part(name: str) -> tuple[str, str, str]:
-    """What two parts of one range share, and the first and the last of the range: `("para", "14", "18")`."""
+    """Splits the name of a part or range: `para=14:18` gives the key `para`, the first value `14` and the last value
+    `18`.
+
+    With several keys, the first item holds everything before the last value. One part is the first and the last.
+    """
     shared, _, value = name.rpartition("=")
     return shared, value.partition(":")[0], value.rpartition(":")[2]
 
 
 def read_together(name: str) -> str:
-    """What parts that may share a passage have in common: the range they are in, or the name itself."""
+    """A key that is equal for two parts if they may share a passage: the name without its position, or else the whole
+    name.
+    """
     shared = split_part(name)[0]
     return shared if shared.rpartition("&")[2] in _RUNNING else name
 
 
 def part_range(first: str, last: str) -> str:
-    """The name of all from one part to another in the same range: `para=14:18`."""
+    """The name of the range from one part to another: `para=14:18` for `para=14` and `para=18`."""
     (shared, start, _), (_, _, end) = split_part(first), split_part(last)
     return first if first == last else f"{shared}={start}:{end}"
 
@@ -297,7 +304,7 @@ def plain_citation(typed: str) -> str:
 
 
 def cite(path: str, spans: Sequence[Mapping[str, Any]], section: str | None) -> Citation:
-    """The citation around all of `spans` (their stored form, at least one, all of one kind and page)."""
+    """The smallest citation that covers all `spans` (stored form; at least one; all of one kind and on one page)."""
     first, last = spans[0], spans[-1]
     match first["kind"]:
         case "line":
@@ -324,7 +331,9 @@ def cite(path: str, spans: Sequence[Mapping[str, Any]], section: str | None) -> 
 
 
 def cited_as(citation: Citation, heading_path: Sequence[str], title: str) -> str:
-    """What a person is told of a place beside its address: the definition, the part, or the headings over it."""
+    """What a person is told about a place besides its path: the definition, the part of the file, or the headings above
+    it.
+    """
     if isinstance(citation, CodeCitation):
         return citation.label(title)
     over = " › ".join(heading_path)
@@ -334,7 +343,7 @@ def cited_as(citation: Citation, heading_path: Sequence[str], title: str) -> str
 
 
 def cited_lines(citation: Citation | None) -> LineCitation | None:
-    """The lines that a citation of notes or source code points to; None for a citation of anything else."""
+    """The lines that a citation of notes or source code points to; None for every other kind of citation."""
     if isinstance(citation, CodeCitation):
         return LineCitation(citation.path, citation.line_start, citation.line_end, citation.symbol)
     return citation if isinstance(citation, LineCitation) else None
@@ -346,7 +355,7 @@ def citation_to_json(citation: Citation) -> dict[str, Any]:
 
 
 def citation_from_json(stored: Mapping[str, Any]) -> Citation:
-    """The citation that was stored."""
+    """Reads back a citation that `citation_to_json` wrote."""
     fields = {name: value for name, value in stored.items() if name != "kind"}
     if "regions" in fields:
         fields["regions"] = tuple(Box(*box) for box in fields["regions"])

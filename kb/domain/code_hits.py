@@ -19,7 +19,7 @@ RIVAL_SCORE = 0.05
 
 
 class Defined(NamedTuple):
-    """A definition that begins in a chunk; lines as in `symbols`."""
+    """A definition that begins in a chunk; its line numbers are those of the table `symbols`."""
 
     name: str
     qualified: str
@@ -32,12 +32,13 @@ class Defined(NamedTuple):
 
 
 class CodeHit(NamedTuple):
-    """A hit in source code, and how it was found. `share` is the part of the question's words that it has, 0 to 1.
+    """A hit in source code, and how it was found. `share` is the share of the question's words that the hit has, 0 to
+    1.
 
-    `defined` is the definition in it that the question means. `lines` are those of a trace or of uses. `spelled`: a
-    named definition is spelled as the question spells it; `gained` is the part of its score that it has for being
-    named. `of_asked_kind`: the question asks which test, which migration, and the path is of one, or which function or
-    module.
+    `defined` is the definition in the passage that the question means, None if there is none. `lines` are the lines of
+    a stack trace or of uses. `spelled`: the definition is spelled as in the question. `gained` is the part of the score
+    that the hit has because the question names it. `of_asked_kind`: the question asks for a test, a migration, a
+    function or a module, and the hit is of that kind.
     """
 
     passage: Passage
@@ -63,22 +64,22 @@ class CodeHit(NamedTuple):
 
     @property
     def in_other_case(self) -> bool:
-        """Whether it is a definition that the question names, in another spelling."""
+        """Whether the question names the definition of this hit, but spells it differently."""
         return self.found_by == "definition" and not self.spelled
 
     @property
     def is_named(self) -> bool:
-        """Whether the question names it, and does not only share words with it."""
+        """Whether the question names this hit, instead of only sharing words with it."""
         return self.found_by != "words"
 
 
 class CodeFound(NamedTuple):
     """The hits of a question in source code, best first.
 
-    `tokens` are its words as the index of code holds them and as they are searched; `is_of_code`: it can mean nothing
-    but code, being a line of a stack trace or naming a definition as only definitions are named; `wants_uses`: it asks
-    where something is used; `words_beside` counts what it says beside names; `searched_share` is the part of its
-    words, 0 to 1, that code is searched by; `is_how_to`: it asks how, when or why.
+    `tokens` are pairs of a question's word as the code index stores it and as it is searched. `is_of_code`: the
+    question is a line of a stack trace or names a definition so that it cannot mean notes. `wants_uses`: it asks where
+    something is used. `words_beside` counts its words besides names. `searched_share` is the share of its words, 0 to
+    1, by which code is searched. `is_how_to`: it asks how, when or why.
     """
 
     hits: tuple[CodeHit, ...]
@@ -91,12 +92,12 @@ class CodeFound(NamedTuple):
 
     @property
     def shown_rivals(self) -> float:
-        """The share of the first hit's rivals, 0 to 1, that an answer shows."""
+        """The share, 0 to 1, of `rivals` that an answer has room to show."""
         return min(1.0, SHOWN_RIVALS / max(1, len(self.rivals)))
 
     @property
     def rivals(self) -> tuple[CodeHit, ...]:
-        """The first hit, if it is a named definition, with the definitions that are named as well as it."""
+        """The definitions that the question names about as exactly as the first hit, the first hit included."""
         first = self.hits[0]
         return tuple(
             each for each in self.hits if each.found_by == "definition" and first.gained - each.gained <= RIVAL_SCORE

@@ -35,9 +35,9 @@ DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcr
 
 
 class Engine(NamedTuple):
-    """The engine of a derived result. Equal engines make equal results of equal bytes.
+    """The engine that makes a derived result. Equal engines make equal results from equal bytes.
 
-    `settings` names what moves the output and is not part of the version: languages, resolution, model.
+    `settings` names everything else that changes the output: languages, resolution, model.
     """
 
     name: str
@@ -60,7 +60,7 @@ def labelled_version(base: str, labels: Mapping[DerivedName, str]) -> str:
 
 
 def read_labels(parser_version: str) -> tuple[str, dict[DerivedName, str]]:
-    """`labelled_version`, read back: the base, and the engine of each result."""
+    """Parses what `labelled_version` wrote: the base version, and the engine of each result."""
     base, *parts = parser_version.split(";")
     labels = {cast(DerivedName, name): label for name, _, label in (part.partition("=") for part in parts)}
     return base, labels
@@ -100,7 +100,7 @@ class OcrText:
 
     @staticmethod
     def from_json(value: Any) -> OcrText:
-        """What `to_json` wrote, read back."""
+        """Reads back what `to_json` wrote."""
         regions = tuple(
             OcrRegion(Box(*line["box"]), line["text"], line["confidence"], line["block"]) for line in value["regions"]
         )
@@ -131,7 +131,7 @@ class ModelCaption:
 
     @staticmethod
     def from_json(value: Any) -> ModelCaption:
-        """What `to_json` wrote, read back."""
+        """Reads back what `to_json` wrote."""
         return ModelCaption(value["text"], value["model"], value["model_version"])
 
     def to_json(self) -> dict[str, Json]:
@@ -153,9 +153,9 @@ class TranscriptSegment:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The speech of one recording of `duration_ms`, in order; `language` as set or detected.
+    """The speech of one recording of `duration_ms`, in order; `language` is the configured or the detected one.
 
-    `left_out_ms` is how much was heard in each language that was not asked for, and is in no segment.
+    `left_out_ms`: milliseconds of speech by language, for languages that were not asked for; no segment contains it.
     """
 
     segments: tuple[TranscriptSegment, ...]
@@ -167,7 +167,7 @@ class Transcript:
 
     @staticmethod
     def from_json(value: Any) -> Transcript:
-        """What `to_json` wrote, read back."""
+        """Reads back what `to_json` wrote."""
         return Transcript(**{**value, "segments": tuple(TranscriptSegment(**each) for each in value["segments"])})
 
     def to_json(self) -> dict[str, Json]:
@@ -181,7 +181,9 @@ Results: TypeAlias = Mapping[DerivedName, bytes]
 
 @dataclass(frozen=True, slots=True)
 class OcrSettings:
-    """`languages` as tesseract names them; `page_dpi` is how fine the pages of a PDF are rasterised."""
+    """`languages` are tesseract's names of languages; `page_dpi` is the resolution at which pages of a PDF are
+    rendered.
+    """
 
     languages: str
     page_dpi: int
@@ -189,7 +191,7 @@ class OcrSettings:
 
 @dataclass(frozen=True, slots=True)
 class CaptionSettings:
-    """The vision model that describes images, and where Ollama answers."""
+    """The vision model that describes images, and the address of the Ollama server that runs it."""
 
     model: str
     endpoint: str
@@ -197,7 +199,7 @@ class CaptionSettings:
 
 @dataclass(frozen=True, slots=True)
 class SpeechSettings:
-    """The speech model and where models are installed; `language` is a code, or `auto` to let it be heard."""
+    """The speech model, and the folder of installed models; `language` is a code, or `auto` to detect it."""
 
     model: str
     model_dir: Path
@@ -207,9 +209,9 @@ class SpeechSettings:
 
 @dataclass(frozen=True, slots=True)
 class ExtractSettings:
-    """The settings of every engine; None for one that is switched off.
+    """The settings of every engine; None for an engine that is switched off.
 
-    `pdf_passwords` are those of encrypted PDFs, given for such a file alone; they are shown nowhere.
+    `pdf_passwords` are tried on encrypted PDFs only, and are shown nowhere.
     """
 
     ocr: OcrSettings | None = None
@@ -237,22 +239,22 @@ def keep_nothing(so_far: bytes) -> None:
 
 @dataclass(slots=True)
 class Inside:
-    """The bytes that the files inside one file may still expand to, those inside these included."""
+    """How many more bytes the files inside one file (an archive, a mailbox) may expand to, at all levels together."""
 
     left_bytes: int = 100_000_000
 
     @classmethod
     def of(cls, data: bytes) -> Inside:
-        """Of a large file, such as a mailbox, more."""
+        """The limit for one file: 100 MB plus eight times the size of `data`."""
         return cls(100_000_000 + 8 * len(data))
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file for one step. `on_progress` must be called every few seconds: a silent worker counts as hung.
+    """The work of one step on one file. `on_progress` must be called every few seconds: a silent worker counts as hung.
 
-    A step that takes minutes hands what it has so far to `on_kept`. When its run is stopped, the next one with equal
-    bytes and an equal engine gets it back as `kept`.
+    A step that takes minutes hands its partial result to `on_kept`. If the run is stopped, the next run gives that
+    result back as `kept`, provided that the bytes and the engine are the same.
     """
 
     data: bytes
@@ -269,9 +271,9 @@ class StepModule(Protocol):
     """A module that derives one result."""
 
     def engine(self, settings: ExtractSettings) -> Engine | None:
-        """The engine that would do it; None where it is switched off.
+        """The engine that would do this step; None if it is switched off.
 
-        Raises: ModelMissing where it is not installed.
+        Raises: ModelMissing if it is not installed.
         """
 
     def is_needed(self, earlier: Results) -> bool:
@@ -285,7 +287,7 @@ class Extract(Protocol):
     """Reads one file's bytes into a document; raises `ExtractFailed` where there is nothing to keep."""
 
     def __call__(self, data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
-        """The document in `data`."""
+        """Reads `data` as a document."""
 
 
 class Assemble(Protocol):
@@ -294,4 +296,4 @@ class Assemble(Protocol):
     def __call__(
         self, derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
     ) -> Document:
-        """The document; `parser_version` is the `labelled_version` of its engines."""
+        """Builds the document; its `parser_version` is the `labelled_version` of its engines."""

@@ -1,5 +1,6 @@
-"""A document as extractors make it: metadata, blocks with exact spans, the source text; and its chunks, the passages
-that are indexed, found and cited."""
+"""A document as extractors make it (metadata, blocks with exact spans, source text), and its chunks: the passages that
+are indexed, found and cited.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ SOURCE_TYPES: tuple[SourceType, ...] = ("markdown", "note", "paper", "reference"
 
 
 class SourceFile(NamedTuple):
-    """A file to index, as it was when it was last looked at. `source_path` is its real, absolute path as the file
-    system spells it; `mtime_ns` is 0 where the file must be read again next time.
+    """A file to index, as the last look at it found it. `source_path` is its real, absolute path as the file system
+    spells it; `mtime_ns` is 0 if the next run must read the file again.
 
     A named tuple, not a dataclass: every run makes one for every file, and it is made in half the time.
     """
@@ -127,7 +128,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """A note about a file that was still read."""
+    """A note on a problem in a file that kb read nevertheless."""
 
     kind: WarningKind
     note: str
@@ -149,11 +150,11 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file, read.
+    """The content of one file.
 
-    `source_text` is the decoded text with `\\n` line ends: line `n` of the file is
-    `source_text.split("\\n")[n - 1]`. Every chunk is a contiguous piece of it. `symbols` and `references` are those of
-    source code.
+    `source_text` is the decoded text with `\\n` line ends: line `n` of the file is `source_text.split("\\n")[n - 1]`.
+    Every chunk is a contiguous piece of `source_text`. `symbols` (definitions) and `references` (uses) are empty except
+    for source code.
     """
 
     doc_id: DocumentId
@@ -172,9 +173,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPolicy:
-    """How a document is cut. Sizes are in estimated tokens (`kb.chunk.tokens`).
+    """How documents are cut into chunks. Sizes are in estimated tokens (`kb.chunk.tokens`).
 
-    `chunkers` are those of other packages, by the family of files that each cuts.
+    `chunkers` are the chunkers of plugins, by the family of files that each of them cuts.
     """
 
     target_tokens: int
@@ -185,7 +186,7 @@ class ChunkPolicy:
 
 
 class PluginChunker(NamedTuple):
-    """A chunker of another package; `version` is part of the ids of the chunks it makes."""
+    """A chunker of a plugin; `version` is part of the ids of the chunks that it makes."""
 
     label: str
     version: str

@@ -1,4 +1,4 @@
-"""Embedding models and their encoders: vectors are float32, L2 = 1, compared by cosine."""
+"""Embedding models and their encoders. Vectors are float32, L2 = 1, and are compared by cosine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Role = Literal["query", "passage"]
 
 
 class VectorAddress(NamedTuple):
-    """Where an object store keeps vectors, `s3://bucket/folder`, and options of its client, no credentials."""
+    """The address of vectors in an object store, `s3://bucket/folder`, and client options, without credentials."""
 
     uri: str
     options: tuple[tuple[str, str], ...] = ()
@@ -33,10 +33,11 @@ VectorPlace: TypeAlias = Path | VectorAddress
 
 
 class EmbeddingModel(NamedTuple):
-    """The identity of a vector space. Equal models give comparable vectors, on every machine.
+    """The identity of a vector space. Equal models give comparable vectors on every machine.
 
-    `window_tokens` is what the encoder sees at once, its own marks included; None when it has no window, or kb does not
-    know it. A longer text is encoded window by window and averaged. `has_tokens`: whether it gives a passage's tokens.
+    `window_tokens` is how many tokens the encoder reads at once, special tokens included; None if it has no limit or kb
+    does not know it. A longer text is encoded window by window, and the vectors are averaged. `has_tokens`: whether the
+    model also gives a vector for each token of a passage.
     """
 
     name: str
@@ -67,7 +68,7 @@ class EncodedQuestion(NamedTuple):
 
 @on_wire(title="CoverageV1")
 class SlotCoverage(NamedTuple):
-    """How many passages a model in use has embedded; those of source code are not."""
+    """How many passages a configured model has embedded, of how many; passages of source code are not counted."""
 
     slot: Annotated[str, Wire(type=Literal["primary", "secondary"])]
     model_id: str
@@ -76,11 +77,11 @@ class SlotCoverage(NamedTuple):
 
 
 class PassageTokens(NamedTuple):
-    """The pooled tokens of a passage: `count` rows of `components` numbers, `bits` each; 0 rows: none are kept.
+    """The pooled tokens of a passage: `count` rows of `components` numbers, `bits` each; 0 rows if none are kept.
 
-    `tokens`: count x components / 2 bytes, row after row, component j in the low four bits of byte j and component
-    j + components / 2 in the high ones, each 8 more than its value of -7 to 7; then the scale of each row as float16,
-    little-endian. A row's length is about 1.
+    `tokens`: count × components / 2 bytes, row after row. Byte j of a row holds component j in the low four bits and
+    component j + components / 2 in the high four, each as value + 8 with values from −7 to 7. Then follows the scale of
+    each row as little-endian float16. The length of a row is about 1.
     """
 
     count: int  # type: ignore[assignment]  # over the method of tuples, which nobody calls
@@ -94,28 +95,28 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> EmbeddingModel:
-        """The vector space."""
+        """The vector space of the embedder."""
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
-        """float32[n, dimensions], L2 = 1, in the order of `texts`."""
+        """Encodes `texts` as float32[n, dimensions], L2 = 1, in their order."""
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int]:
-        """The tokens of each text as the encoder sees it: prefix and marks included."""
+        """The number of tokens of each text as the encoder reads it, prefix and special tokens included."""
 
 
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder of a model that gives tokens, from the forward pass that gives the vector."""
+    """An embedder whose model gives token vectors and the passage vector in one forward pass."""
 
     def embed_passages(self, texts: Sequence[str]) -> tuple[Vectors, list[PassageTokens]]:
-        """The vectors as of `embed`, and the tokens of each passage, pooled."""
+        """The vectors of passages, as `embed` gives them, and the pooled tokens of each passage."""
 
 
 class QueryEncoder(Protocol):
-    """Encodes one question, for a search in a fresh process, so it must load at once."""
+    """Encodes one question. A search in a fresh process waits for it, so it must load fast."""
 
     @property
     def model(self) -> EmbeddingModel:
-        """The vector space, the same as the bulk embedder's."""
+        """The vector space, equal to that of the bulk embedder."""
 
     @property
     def provider(self) -> str:

@@ -19,10 +19,11 @@ class Sought(NamedTuple):
 
 
 class Passing(NamedTuple):
-    """The result of the filters, as JSON arrays: documents, and passage numbers of documents that pass only in part.
+    """What passes the filters, as JSON arrays: `doc_ids_json` and, for documents of which only some passages pass, the
+    row numbers of those passages.
 
-    `sought_notes_json` and `sought_code_json`: passages that are candidates whatever words they have, in the order of
-    their files. `shown`: what a snippet should show of them, phrases and what regular expressions matched.
+    `sought_notes_json` and `sought_code_json` are passages that are candidates whatever words they have, in the order
+    of their files. `shown` are texts that a snippet should show: phrases, and what regular expressions matched.
     """
 
     doc_ids_json: str | None
@@ -33,11 +34,11 @@ class Passing(NamedTuple):
 
 
 class SearchFilters(NamedTuple):
-    """The conditions on a document and its passages. `FILTERS` says what the first fields accept.
+    """The conditions on a document and its passages. The table `FILTERS` says what each of the first fields accepts.
 
-    `holds` is what the passage itself must hold, all of it, and `lacks` what it must not hold. `also` are more filters
-    to pass, `never` are filters not to pass. `as_text`: operators in the question are text. `among_visible` is set
-    where documents are hidden. `passing` is the result of the filters, once it is computed.
+    A passage must contain everything in `holds` and nothing in `lacks`. It must pass every filter in `also`, and none
+    in `never`. `as_text`: treat operators in the question as text. `among_visible`: some documents are hidden from the
+    caller. `passing` is the result of the filters, None until it is computed.
     """
 
     tags_any: tuple[str, ...] = ()
@@ -65,15 +66,15 @@ class SearchFilters(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """A filter of documents, as all surfaces take, explain and show it.
+    """A filter of documents, as every surface accepts, explains and shows it.
 
-    `field` is that of `SearchFilters`, and the parameter of `sql/retrieve/select_eligible_documents.sql`. `name` is the
-    name in `kb search --bulk`, in addresses of the page and, with dashes, on the command line; `tool_name` that of an
-    agent's parameter where it differs, `operator` that in a question. A filter without `help` is no option, and agents
-    and the page do not take it. `no_document` continues "no document has" and "그런 문서 없음" with the value. `label`
-    is shown before a value in force, `title` above the choices; `facet` counts those, without one a person
-    types a value such as `example`. `choices` are all values there are; `many`: it takes several values, of which any
-    passes; of `where`, all must hold.
+    `field` is a field of `SearchFilters` and a parameter of `sql/retrieve/select_eligible_documents.sql`. `name` is its
+    name in `kb search --bulk`, in addresses of the page and, with dashes, on the command line; `tool_name` is an
+    agent's name for it if different, `operator` its name in a question. A filter without `help` is no option, and
+    agents and the page do not offer it. `no_document` continues "no document has" and "그런 문서 없음" with the value.
+    `label` is shown before an active value, `title` above the choices. `facet` names the count of its values; without a
+    facet a person types a value such as `example`. `choices` are all valid values, if they are fixed. `many`: the
+    filter takes several values, and a document passes with any of them (`where`: with all).
     """
 
     field: str
@@ -279,7 +280,7 @@ FACETS = {each.facet: each for each in OPTIONS if each.facet}
 
 
 def named_filters(given: Mapping[str, Any]) -> SearchFilters:
-    """The filters among the given parameters, by their names on the wire or those of agents."""
+    """Builds filters from parameters named as in JSON or as agents' tools name them; ignores other parameters."""
     found: dict[str, Any] = {
         each.field: tuple(given[name]) if each.many else given[name]
         for each in OPTIONS
@@ -303,12 +304,14 @@ def with_values(filters: SearchFilters, changed: Filter, values: Iterable[str]) 
 
 
 def is_set(filters: SearchFilters, counted: Filter, value: str) -> bool:
-    """Whether that value of a facet is set; a folder is the glob of all that is below it."""
+    """Whether the filters contain that value of a facet; the value of a folder is set as the glob of everything below
+    it.
+    """
     return _of_facet(counted, value) in values_of(filters, counted)
 
 
 def toggled(filters: SearchFilters, counted: Filter, value: str) -> SearchFilters:
-    """The filters with that value of a facet set, or removed where it was."""
+    """The filters with that value of a facet added, or removed if it was set."""
     value, held = _of_facet(counted, value), values_of(filters, counted)
     others = [each for each in held if counted.many and each != value]
     return with_values(filters, counted, others if value in held else [*others, value])

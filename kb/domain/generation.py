@@ -18,7 +18,7 @@ FinishReason = Literal["stop", "length"]
 
 @on_wire(title="ModelV1")
 class ModelRef(NamedTuple):
-    """Which model answered, and who ran it."""
+    """The model that answered, and the program that ran it."""
 
     id: str
     provider: str
@@ -32,7 +32,7 @@ class Message(NamedTuple):
 
 
 class GenerateRequest(NamedTuple):
-    """One text to generate. With `seed` None the provider chooses it; at temperature 0 it has no effect."""
+    """One request for generated text. If `seed` is None the provider chooses one; at temperature 0 it has no effect."""
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -43,7 +43,7 @@ class GenerateRequest(NamedTuple):
 
 @on_wire(title="UsageV1")
 class TokenUsage(NamedTuple):
-    """The tokens of an answer; `latency_ms` counts from the question to its end."""
+    """The tokens of an answer; `latency_ms` is the time from the question to the end of the answer."""
 
     # Of one text: from the request to its last piece.
 
@@ -59,7 +59,7 @@ class TokenChunk(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The last item of a stream that came to its end."""
+    """The last item of a stream that ended without an error."""
 
     finish_reason: FinishReason
     usage: TokenUsage
@@ -69,7 +69,7 @@ TokenStream: TypeAlias = Generator[TokenChunk | Done, None, None]
 
 
 class LanguageModel(Protocol):
-    """Writes text. Making one costs nothing; it loads or connects at its first use."""
+    """Generates text. Creating the object is cheap; it loads or connects at its first use."""
 
     @property
     def model_ref(self) -> ModelRef:
@@ -77,13 +77,13 @@ class LanguageModel(Protocol):
 
     @property
     def context_tokens(self) -> int:
-        """The most tokens of prompt and answer together. Raises: ModelError."""
+        """The most tokens that prompt and answer may have together. Raises: ModelError."""
 
     def count_tokens(self, text: str) -> int:
         """The tokens of `text` alone: counted, or estimated where the provider has no tokenizer. Raises: ModelError."""
 
     def count_prompt_tokens(self, messages: Sequence[Message]) -> int:
-        """The tokens of a whole prompt, the chat template's own included, likewise. Raises: ModelError."""
+        """The tokens of a whole prompt, chat template included, counted or estimated. Raises: ModelError."""
 
     def stream(self, request: GenerateRequest) -> TokenStream:
         """Yields the generated text: pieces, then one `Done`. Closing the stream stops the model at its next token.

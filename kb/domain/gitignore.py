@@ -56,9 +56,10 @@ class MalformedPattern(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line. `in_names` patterns match a bare name, the others a path; `regex` is for `fullmatch` with DOTALL.
+    """One line of an ignore file. An `in_names` pattern matches a bare name, any other a path; `regex` is for
+    `fullmatch` with DOTALL.
 
-    `source` is what the line is from, as the caller names it.
+    `source` says where the line comes from, in the caller's words.
     """
 
     regex: str
@@ -69,7 +70,7 @@ class Pattern:
 
 
 def parse_pattern(line: str, source: str = "") -> Pattern | None:
-    """What a line means; None for a comment or an empty one. Raises: MalformedPattern."""
+    """Parses one line; None for a comment or an empty line. Raises: MalformedPattern."""
     pattern = unicodedata.normalize("NFC", _without_trailing_spaces(line.partition("\0")[0]))
     if not pattern or pattern[0] == "#":
         return None
@@ -85,12 +86,14 @@ def parse_pattern(line: str, source: str = "") -> Pattern | None:
 
 
 class PathPatterns:
-    """Patterns read positively: a path is in if the last pattern that matches it, or a folder above it, has no `!`."""
+    """Patterns that select files: a path is selected if the last pattern that matches it, or a folder above it, has no
+    `!`.
+    """
 
     __slots__ = ("_regex", "_wanted")
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Raises: MalformedPattern."""
+        """Parses the lines. Raises: MalformedPattern."""
         parsed = [parse_pattern(line) for line in lines]
         last_first = [pattern for pattern in reversed(parsed) if pattern is not None]
         # One expression, an alternative a pattern: the first that matches is the last of the list.
@@ -98,11 +101,11 @@ class PathPatterns:
         self._wanted = [not each.negated for each in last_first]
 
     def __bool__(self) -> bool:
-        """Whether there is any pattern beside comments and empty lines."""
+        """Whether any line is a pattern, not a comment or empty."""
         return bool(self._wanted)
 
     def matches(self, *spellings: str) -> bool:
-        """Whether the file at a path (NFC, relative, with slashes), given in one spelling or several, is in."""
+        """Whether the patterns select the file at a path (NFC, relative, with slashes) in any of these spellings."""
         found = [match.lastindex for match in map(self._regex.fullmatch, spellings) if match and match.lastindex]
         return bool(found) and self._wanted[min(found) - 1]
 
@@ -179,7 +182,7 @@ def _pieces(group: list[str]) -> list[tuple[bool, str]]:
 
 
 def _parts(pattern: str, wild_start: int) -> list[str] | None:
-    """Expressions of one character each, `_STAR`, `_FOLDERS` and `_REST`; None if malformed."""
+    """Splits a pattern into a regex for each character, and `_STAR`, `_FOLDERS` and `_REST`; None if malformed."""
     # git compares the literal head by itself: a `**` right after it counts as the start of a segment.
     at = wild_start
     parts = [re.escape(char) for char in pattern[:at]]
@@ -224,7 +227,7 @@ def _asterisks(pattern: str, start: int, wild_start: int) -> tuple[tuple[str, ..
 
 
 def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
-    """The expression of the bracket whose inside begins at `at`, and the position after it; None if malformed."""
+    """The regex of the bracket expression whose inside begins at `at`, and the position after it; None if malformed."""
     negated = pattern[at : at + 1] in ("!", "^")
     if negated:
         at += 1
@@ -258,7 +261,7 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
 
 
 def _member(pattern: str, at: int) -> tuple[str, int]:
-    """The (perhaps escaped) character at `at` and the position after it; an empty one where the pattern ends."""
+    """The character at `at`, without its escape, and the position after it; "" if the pattern ends there."""
     if pattern[at : at + 1] == "\\":
         at += 1
     return pattern[at : at + 1], at + 1

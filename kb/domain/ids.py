@@ -1,7 +1,7 @@
-"""Ids: the first 32 hex characters of `blake3(rfc8785(NFC(tuple)))` (frozen design §4).
+"""Ids: the first 32 hex characters of the BLAKE3 hash of a tuple as canonical JSON (RFC 8785), its strings in NFC.
 
-Equal input gives an equal id on every machine; a changed input changes exactly the ids below it
-(asset → document → block → chunk → embedding).
+Equal input gives an equal id on every machine; a changed input changes exactly the ids that depend on it (asset →
+document → block → chunk → embedding).
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def canonical_json(value: Json) -> bytes:
 
 
 def _is_plain(value: Json) -> bool:
-    """Whether a value holds only strings, small whole numbers, true, false and null, under keys in ASCII."""
+    """Whether a value has only strings, integers that JSON holds exactly, true, false and null, and all its keys are
+    ASCII.
+    """
     if isinstance(value, str):
         return value.isascii() or not _SURROGATE.search(value)
     if value is None or isinstance(value, bool):
@@ -82,7 +84,7 @@ def asset_id(asset_blake3: str) -> AssetId:
 
 
 def document_id(workspace_path: str, asset: AssetId, parser_version: str) -> DocumentId:
-    """The id of one file as read by one parser."""
+    """The id of a file at a path, with its content and the version of the parser that read it."""
     return DocumentId(_id("doc", workspace_path=workspace_path, asset_id=asset, parser_version=parser_version))
 
 

@@ -1,6 +1,6 @@
-"""The events of a running ingest; each surface shows them in its own way (frozen design §2.4a).
+"""The events of a running ingest; each surface shows them in its own way.
 
-The `kind` of an event is its name on the wire, and its fields are what the wire says of it.
+The `kind` of an event is its name in JSON, and its fields are the fields there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Result = Literal["new", "updated", "moved", "unchanged", "removed", "error"]
 
 @dataclass(frozen=True, slots=True)
 class ScanStarted:
-    """The walk begins."""
+    """The run begins to list the files below `root`."""
 
     kind: ClassVar = "scan_started"
 
@@ -24,7 +24,7 @@ class ScanStarted:
 
 @dataclass(frozen=True, slots=True)
 class ScanCompleted:
-    """The walk is over; `total` files will be read."""
+    """All files are listed; `total` of them will be read."""
 
     kind: ClassVar = "scan_completed"
 
@@ -34,7 +34,7 @@ class ScanCompleted:
 
 @dataclass(frozen=True, slots=True)
 class AssetStarted:
-    """File `idx` of `total` (from 1) is read."""
+    """The run begins to read file `idx` of `total` (from 1)."""
 
     kind: ClassVar = "asset_started"
 
@@ -46,7 +46,7 @@ class AssetStarted:
 
 @dataclass(frozen=True, slots=True)
 class AssetFinished:
-    """File `idx` of `total` is done."""
+    """File `idx` of `total` (from 1) is done."""
 
     kind: ClassVar = "asset_finished"
 
@@ -71,7 +71,7 @@ class ExtractProgress:
 
 @dataclass(frozen=True, slots=True)
 class EmbedProgress:
-    """`done` of the `total` chunks that had no vector under `model` have one now; first with `done` 0."""
+    """Of `total` chunks that had no vector under `model`, `done` have one now. The first event has `done` 0."""
 
     kind: ClassVar = "embed_progress"
 
@@ -82,9 +82,10 @@ class EmbedProgress:
 
 @dataclass(frozen=True, slots=True)
 class EmbedAgain:
-    """`passages` that have a vector are to get one of another kind, in some `seconds` by the rate of a few of them.
+    """`passages` passages have a vector of an older kind and will be embedded again, in about `seconds` seconds.
 
-    `by_old`: searches use the vectors that are there until then; else they are by words. Not on the wire.
+    `seconds` follows from the speed of the first few. `by_old`: searches use the old vectors until then; otherwise they
+    search by words. This event is not sent to other programs.
     """
 
     kind: ClassVar = "embed_again"
@@ -97,7 +98,7 @@ class EmbedAgain:
 
 @dataclass(frozen=True, slots=True)
 class EmbedBatchStarted:
-    """`n_chunks` chunks are embedded with `model`."""
+    """The run begins to embed a batch of `n_chunks` chunks with `model`."""
 
     kind: ClassVar = "embed_batch_started"
 
@@ -107,7 +108,7 @@ class EmbedBatchStarted:
 
 @dataclass(frozen=True, slots=True)
 class EmbedBatchFinished:
-    """`n_chunks` chunks have their vectors, after `ms` milliseconds."""
+    """A batch of `n_chunks` chunks was embedded in `ms` milliseconds."""
 
     kind: ClassVar = "embed_batch_finished"
 
@@ -118,7 +119,7 @@ class EmbedBatchFinished:
 
 @dataclass(frozen=True, slots=True)
 class ClusterJoined:
-    """The workers of a Dask scheduler were checked; `refused` names those that get no work, and why."""
+    """The workers of a Dask scheduler were checked; `refused` says which workers get no work, and why."""
 
     kind: ClassVar = "cluster_joined"
 
@@ -131,7 +132,7 @@ class ClusterJoined:
 
 @dataclass(frozen=True, slots=True)
 class ClusterProgress:
-    """The tasks and bytes of a cluster so far; `rate`: passages or files that come back a second."""
+    """The tasks and bytes of a cluster so far; `rate` is the number of passages or files that come back per second."""
 
     kind: ClassVar = "cluster_progress"
 
@@ -155,7 +156,7 @@ class Finished:
 
 @dataclass(slots=True)
 class IngestCounts:
-    """Totals up to this point."""
+    """Counts of files, passages and vectors of a run so far."""
 
     scanned: int = 0
     new: int = 0
@@ -170,7 +171,7 @@ class IngestCounts:
     still_unread: int = 0
 
     def add(self, result: Result) -> None:
-        """Count one file's outcome."""
+        """Counts the outcome of one file."""
         name = "errors" if result == "error" else result
         setattr(self, name, getattr(self, name) + 1)
 
@@ -192,7 +193,7 @@ IngestEvent = (
 
 @on_wire("ingest_progress.v1", fields="ts *event")
 class ToldEvent(NamedTuple):
-    """An event with its time: RFC 3339 UTC."""
+    """An event and the time at which it was sent, RFC 3339 UTC."""
 
     ts: str
     event: IngestEvent

@@ -1,9 +1,9 @@
-"""The kinds of files kb reads, in one table: how each is recognised by its name, read, cut and cited.
+"""The kinds of files that kb reads, in one table: how each is recognised by its name, read, cut and cited.
 
-Everything that depends on the kind of a file is looked up in `KINDS`: which files a walk takes, what the default of
-`workspace.include` is, what `--media` takes, by which extractor and chunker a file is read and cut. Those have an entry
-for each name that is here in `extract/registry.py` and `chunk/chunkers.py`. An extractor that another package brings
-has its own family, of the same name.
+Everything that depends on the kind of a file is looked up in `KINDS`: which files a walk takes, the default of
+`workspace.include`, the values of `--media`, and the extractor and chunker of a file. Each extractor named here has an
+entry in `extract/registry.py`, each chunker one in `chunk/chunkers.py`. The extractor of a plugin reads a separate
+family, which has the extractor's name.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _EXTENSION = r"(?<=[^/])\.(?!\d+\Z)\w{1,12}\Z"
 
 
 class FileType(NamedTuple):
-    """How the files of one media type are called.
+    """The names of files of one media type.
 
-    Extensions are in lower case and without their dot; `names` are whole names, such as `Dockerfile`, as they are
-    spelled, one `*` in them for anything; `language` is the one a source file is written in.
+    `extensions` are in lower case, without the dot. `names` are whole names, such as `Dockerfile`, as they are spelled;
+    one `*` in a name stands for anything. `language` is the programming language of a source file.
     """
 
     media_type: MediaType
@@ -61,8 +61,8 @@ class FileType(NamedTuple):
 class Kind(NamedTuple):
     """One family of files: its types, extractor, chunker and kind of citation.
 
-    `citation` is the kind of place that a passage of such a file is cited by, as `citation.v1` names it. What is cited
-    by lines is shown by an editor. `extra` is the optional part of kb that reads such files.
+    `citation` is how passages of such files are cited, by the names of `citation.v1`; an editor opens what is cited by
+    lines. `extra` is the optional part of kb that must be installed to read such files.
     """
 
     family: MediaFamily
@@ -101,15 +101,15 @@ class Kinds:
         return found.media_type if found else None
 
     def kind_of(self, family: MediaFamily) -> Kind:
-        """The kind of that family; an unknown family is that of a plugin, installed or not."""
+        """The kind of a family; a family that is not in the table is taken for that of a plugin, installed or not."""
         return self._kind_of_family.get(family) or plugin_kind(family, ())
 
     def and_kind(self, kind: Kind) -> Kinds:
-        """The table with one more kind."""
+        """A new table with one more kind."""
         return Kinds(*self.kinds, kind)
 
     def spellings(self) -> tuple[str, ...]:
-        """How the names of files that kb reads end, or are: `*.md`, `Dockerfile`."""
+        """How file names of these kinds end (`*.md`), or what they are (`Dockerfile`)."""
         return (*(f"*.{extension}" for extension in self._of_extension), *self._of_name)
 
     def include_patterns(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def _files(media_type: str, extensions: str) -> FileType:
 
 
 def _source(language: str, extensions: str, names: str = "") -> FileType:
-    """The files of one language, or of the like: `code/rust`."""
+    """The type of the source files of one language or format, with the media type `code/<language>`."""
     return FileType(MediaType(f"code/{language}"), tuple(extensions.split()), tuple(names.split()), language)
 
 
@@ -332,7 +332,7 @@ def media_type_of(name: str) -> MediaType | None:
 
 
 def extension_of(name: str) -> str:
-    """`.docx` of `Report.DOCX`: a file's kind where no media type is known; empty where the name tells none."""
+    """The extension of a file name, in lower case: `.docx` for `Report.DOCX`; empty if the name has none."""
     import re  # a search knows no file
 
     match = re.search(_EXTENSION, name)
@@ -340,10 +340,10 @@ def extension_of(name: str) -> str:
 
 
 def family_of(media_type: MediaType) -> MediaFamily:
-    """`image/png` → `image`."""
+    """The family of a media type: `image` for `image/png`."""
     return cast(MediaFamily, media_type.partition("/")[0])
 
 
 def kind_of(media_type: MediaType) -> Kind:
-    """How files of that media type are read, cut and cited."""
+    """The kind of a media type: how its files are read, cut and cited."""
     return KINDS.kind_of(family_of(media_type))

@@ -1,7 +1,7 @@
-"""Declares where a record's wire form differs from the record: `Wire` at a field, `on_wire` over the class.
+"""Declares where the JSON form of a record differs from the record: `Wire` at a field, `on_wire` over the class.
 
-A record without either is written as it is: fields under their names, the class name with `V1` as title. `kb/wire`
-derives the JSON form and the JSON Schema from this.
+A record without either is written as it is: fields under their names, and the class name with `V1` as schema title.
+`kb/wire` derives the JSON form and the JSON Schema from these declarations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ R = TypeVar("R", bound=type)
 
 
 class Wire(NamedTuple):
-    """At a field, in `Annotated`: its name on the wire, its type there, and the function that converts the value."""
+    """An annotation of a field: its name in JSON, its type in JSON, and the function that converts the value."""
 
     name: str | None = None
     type: Any = None
@@ -23,7 +23,7 @@ class Wire(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The wire form of a class, as `on_wire` sets it."""
+    """The JSON form of a class, as `on_wire` declares it."""
 
     schema: str | None = None
     title: str | None = None
@@ -35,11 +35,13 @@ class Form(NamedTuple):
 def on_wire(
     schema: str | None = None, *, title: str | None = None, kind: str | None = None, fields: str = "", former: str = ""
 ) -> Callable[[R], R]:
-    """Sets the `schema_version`, schema title and `kind` of a record on the wire, and its fields where they differ.
+    """Declares the `schema_version`, schema title, `kind` and, if they differ from the record's, the fields of its JSON
+    form.
 
-    `fields` names them in order: a field, property or method; `name=path` where the path is another (`k=query.k`); `?`
-    behind it leaves None and () out; `*path` puts the fields of the record there in its place. What is behind a None in
-    a path is left out. `former`: numbers of an older kb.
+    `fields` lists the JSON fields in order, each a field, property or method of the record. `name=path` writes the
+    value at another path (`k=query.k`); if a part of the path is None, the field is left out. A `?` at the end leaves
+    the field out if it is None or (). `*path` writes the fields of the record at that path. `former`: numbers that only
+    an older kb wrote.
     """
     form = Form(schema, title, kind, tuple(fields.split()), tuple(former.split()))
 
@@ -51,7 +53,7 @@ def on_wire(
 
 
 def wire_kind(record: object) -> str:
-    """The `kind` on the wire of a record, or of its class."""
+    """The `kind` in JSON of a record or of a record class."""
     form: Form = record.__wire__  # type: ignore[attr-defined]
     assert form.kind is not None
     return form.kind

@@ -1,7 +1,7 @@
-"""Protocols for plugins: readers of files, rules where passages begin, encoders, rerankers, judges.
+"""Protocols for plugins: extractors, chunkers, encoders, rerankers and judges.
 
-Each is found by an entry point (docs/python.md). The entry point names a class, or a function without parameters, whose
-result is one of these.
+kb finds a plugin by its entry point (docs/python.md), which names a class, or a function without parameters that
+returns an object of one of these protocols.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ PLUGIN_KINDS: tuple[PluginKind, ...] = ("extractor", "chunker", "embedder", "rer
 class TextBlock:
     """Lines `first_line`..`last_line` of a text, from 1, both included, that belong together.
 
-    A heading has its level, 1 to 6, and its `text` as it is shown; of other blocks `text` is what the lines say without
-    markup, empty where that is the lines themselves.
+    A heading has its level, 1 to 6, as `heading_level`, and `text` is the heading as shown. For other blocks `text` is
+    the content of the lines without markup; it is empty if the lines have no markup.
     """
 
     first_line: int
@@ -32,7 +32,7 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedText:
-    """The content of a text file: its blocks from the top, none above the one before it; its title where it has one."""
+    """The content of a text file: its blocks from top to bottom, and its title, if it has one."""
 
     blocks: Sequence[TextBlock]
     title: str | None = None
@@ -40,47 +40,49 @@ class ExtractedText:
 
 
 class TextExtractor(Protocol):
-    """Reads text files of kinds that kb does not know. A passage of such a file is cited by the file's lines."""
+    """Reads text files of kinds that kb does not know. Their passages are cited by lines."""
 
     @property
     def extensions(self) -> Sequence[str]:
-        """How the names of such files end, in lower case and without the dot: `sbv`."""
+        """The extensions of such files, in lower case and without the dot: `sbv`."""
 
     def extract(self, text: str, extension: str) -> ExtractedText:
-        """The blocks of a file with that extension, its text decoded, with `\\n` between the lines."""
+        """The blocks of a file with that extension; `text` is its decoded content with `\\n` line ends."""
 
 
 class SectionChunker(Protocol):
-    """Says where passages begin. What is longer than an embedder reads is cut further, as everywhere."""
+    """Says where sections begin. kb cuts sections further that are longer than an embedder reads."""
 
     @property
     def kinds(self) -> Sequence[str]:
-        """The kinds it cuts: `markdown`, or the names of extractors."""
+        """The kinds of files that the chunker cuts: `markdown`, or names of extractors."""
 
     def starts(self, text: str, blocks: Sequence[TextBlock]) -> Sequence[int]:
-        """Indexes into `blocks`, ascending, at which sections begin. Block 0 always does; listing it is optional."""
+        """Indices into `blocks`, ascending, at which sections begin. Block 0 begins one, listed or not."""
 
 
 class TextEmbedder(Protocol):
-    """Encodes texts; equal texts under one version of its package get equal vectors."""
+    """Encodes texts. Equal texts must get equal vectors as long as the version of the plugin's package is the same."""
 
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
 
     def embed(self, texts: Sequence[str], role: Role) -> Sequence[Sequence[float]]:
-        """A vector a text, in their order; of any length, as they are compared by cosine."""
+        """One vector for each text, in their order. The length of a vector does not matter, as vectors are compared by
+        cosine.
+        """
 
 
 class PassageReranker(Protocol):
-    """Reads a question and a passage together."""
+    """Scores a question and passages by reading both together."""
 
     def score(self, question: str, passages: Sequence[str]) -> Sequence[float]:
-        """One number a passage, in their order, higher where it answers better."""
+        """One score for each passage, in their order; a higher score means a better answer."""
 
 
 class SupportJudge(Protocol):
-    """Says whether sources support a sentence that was written from them."""
+    """Judges whether sources support a sentence that a model wrote from them."""
 
     def judge(self, claim: str, sources: Sequence[str]) -> Literal["support", "contradiction", "unknown"]:
-        """The verdict of the sources, at least one, on the claim; `unknown` if they show neither."""
+        """The verdict of the sources (at least one) on the claim; `unknown` if they show neither."""

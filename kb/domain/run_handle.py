@@ -10,15 +10,15 @@ from kb.records import NamedTuple
 
 
 class RunEvent(Protocol):
-    """An event of long work: its fields, and its name on the wire."""
+    """An event of long work; a record whose fields and `kind` are written to JSON."""
 
     @property
     def kind(self) -> str:
-        """The name."""
+        """The name of the event in JSON."""
 
 
 class StepProgress(NamedTuple):
-    """A step has done `done` of `total`; `total` 0: not known, or not counted."""
+    """The progress of one step: `done` of `total`; `total` is 0 if it is unknown or not counted."""
 
     step: str
     done: int
@@ -27,7 +27,7 @@ class StepProgress(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The name it has on the wire."""
+        """The name of the event in JSON."""
         return "step_progress"
 
 
@@ -38,12 +38,12 @@ class RunHandle:
     """
 
     def __init__(self, on_event: Callable[[Any], None] = lambda event: None) -> None:
-        """`on_event` takes the events of the work that the handle is given to."""
+        """`on_event` receives every event of the run."""
         self._on_event = on_event
         self._canceled = False
 
     def tell(self, event: RunEvent) -> None:
-        """Hands an event on."""
+        """Passes an event to `on_event`."""
         self._on_event(event)
 
     def cancel(self) -> None:
@@ -55,6 +55,6 @@ class RunHandle:
         return self._canceled
 
     def stop_if_canceled(self, at: str, hint: str) -> None:
-        """Raises Canceled if the run should stop; `at` says what was not begun."""
+        """Raises Canceled if the run should stop; `at` names the work that was not started."""
         if self.is_canceled():
             raise Canceled(f"stopped before {at}", hint)

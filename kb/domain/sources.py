@@ -33,11 +33,11 @@ KEPT_FROM = ("never_to_mcp", "never_to_llm", "never_to_web", "never_to_cluster")
 
 
 class Source(NamedTuple):
-    """A folder whose files are indexed. `include` and `exclude` are relative to `root`, an absolute path.
+    """A folder whose files are indexed. `include` and `exclude` are patterns relative to `root`, which is absolute.
 
-    `kinds` are the families of files to read, none for all; `trust` is the most that its documents are trusted;
-    `language` is that of documents whose own cannot be told. `kept_from` are some of `KEPT_FROM`.
-    `archives`: whether archives are read that `include` does not name, too.
+    `kinds` are the families of files to read; empty means all. `trust` is the highest trust level that its documents
+    get; `language` is the language of documents whose language kb cannot detect. `kept_from` is a subset of
+    `KEPT_FROM`. `archives`: archives are read although `include` does not name them.
     """
 
     name: str
@@ -54,7 +54,9 @@ class Source(NamedTuple):
 
     @property
     def reading(self) -> str:
-        """How its documents are made otherwise than those of the workspace, as a part of their pipeline version."""
+        """How trust and language of this source change its documents, as a part of their pipeline version; "" if they
+        do not.
+        """
         trust = "" if self.trust == "primary" else f"trust={self.trust}"
         language = self.language and f"lang={self.language}"
         return "".join(f"/{each}" for each in (trust, language) if each)
@@ -72,11 +74,11 @@ class Sources(NamedTuple):
         return (self.first, *self.further)
 
     def named(self, name: str) -> Source | None:
-        """The source of that name."""
+        """The source of that name; None if there is none."""
         return next((each for each in self.every if each.name == name), None)
 
     def place(self, stored: str) -> tuple[Source, str]:
-        """The source of a stored path, and the path below its root; "" is the root itself."""
+        """The source that a stored path belongs to, and the path below its root; "" is the root itself."""
         if self.further and ":" in stored:
             head, rest = source_and_path(stored)
             if head == WORKSPACE and (not rest or self._is_ambiguous(rest)):
@@ -87,23 +89,25 @@ class Sources(NamedTuple):
         return self.first, stored
 
     def prefix(self, source: Source, relative: str) -> str:
-        """What is written before a path below the root of a source: nothing, or its name and a colon."""
+        """The prefix of stored paths of a source: "" or its name and a colon."""
         if source.name != WORKSPACE:
             return f"{source.name}:"
         return f"{WORKSPACE}:" if self.further and (not relative or self._is_ambiguous(relative)) else ""
 
     def stored(self, source: Source, relative: str) -> WorkspacePath:
-        """The one spelling by which the file or folder at a path below the root of a source is stored and cited."""
+        """The stored path of a file or folder, given its source and the path below the root: its only spelling in the
+        index.
+        """
         below = to_posix(relative)
         return WorkspacePath(self.prefix(source, below) + below)
 
     def on_disk(self, stored: str) -> Path:
-        """The file or folder of a stored path."""
+        """The absolute path of the file or folder with a stored path."""
         source, relative = self.place(stored)
         return source.root / relative
 
     def stored_at(self, path: str) -> WorkspacePath | None:
-        """The stored path of an absolute path, links not followed; None where it is in no source."""
+        """The stored path of an absolute path, without following links; None if it is in no source."""
         for source in self.every:
             root = str(source.root)
             if path == root or path.startswith(os.path.join(root, "")):
@@ -111,7 +115,7 @@ class Sources(NamedTuple):
         return None
 
     def is_below(self, path: str, folder: str) -> bool:
-        """Whether a stored path is that of a folder or archive, or below it; everything is below ""."""
+        """Whether a stored path is that of a folder or archive, or inside it; everything is inside ""."""
         if not folder:
             return True
         source, relative = self.place(path)
@@ -122,20 +126,23 @@ class Sources(NamedTuple):
         return not within or relative == within or relative.startswith(below)
 
     def _is_ambiguous(self, relative: str) -> bool:
-        """Whether a path below the workspace reads as one of a further source, or as one that is told apart."""
+        """Whether a path below the workspace would be read as a path of a further source if it had no prefix."""
         while (parts := relative.partition(":"))[0] == WORKSPACE and parts[1]:
             relative = parts[2]
         return bool(parts[1]) and any(each.name == parts[0] for each in self.further)
 
 
 def source_and_path(written: str) -> tuple[str, str]:
-    """The name of a source that a path may begin with, and what follows the colon; "" and the path without one."""
+    """Splits a written path into the name of a source and the rest; the name is "" if the path begins with none."""
     head, colon, rest = written.partition(":")
     return (head, rest) if colon and NAME.fullmatch(head) else ("", written)
 
 
 def nested(sources: Iterable[Source]) -> tuple[Source, Source] | None:
-    """Two sources of which the second is in the folder of the first, or is the same, links followed."""
+    """Two sources of which the second is inside the folder of the first or has the same folder, with links followed.
+
+    None if there are no such sources.
+    """
     places = [(each, os.path.join(os.path.realpath(each.root), "")) for each in sources]
     for outer, above in places:
         for inner, below in places:

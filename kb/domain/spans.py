@@ -1,7 +1,7 @@
 """Where a passage is in its source: lines of a text, a page, a region of an image, a time of a recording.
 
-`char_start` and `char_end` (exclusive) are character positions in the text read from the source: in the page's text for
-a page, else in the document's `source_text`. They locate each part of a chunk.
+`char_start` and `char_end` (exclusive) are character positions in a text: for a page, the text of that page; for
+everything else, the document's `source_text`. They locate each part of a chunk.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from kb.domain.on_wire import on_wire, wire_kind
 
 
 class _Span:
-    """A span's stored form, as in `blocks.source_span_json`."""
+    """The base class of spans, with their stored form, as in `blocks.source_span_json`."""
 
     __slots__ = ()
 
     def to_json(self) -> dict[str, Json]:
-        """Its kind and fields, a box as its numbers; unknown fields are left out."""
+        """The kind and the fields of the span, a box as four numbers; fields that are None are left out."""
         stored: dict[str, Json] = {"kind": wire_kind(self)}
         names: tuple[str, ...] = self.__slots__  # of the dataclass
         for name in names:
@@ -35,7 +35,7 @@ class _Span:
 @on_wire(kind="line", fields="start end char_start? char_end?")
 @dataclass(frozen=True, slots=True)
 class LineSpan(_Span):
-    """Whole lines, from 1, both ends included; the characters of a block that may share them with others."""
+    """Whole lines, from 1, both ends included, and the block's characters if other blocks share these lines."""
 
     start: int
     end: int
@@ -58,7 +58,7 @@ class CodeSpan(_Span):
 @on_wire(kind="page", fields="page label? char_start char_end x=box.x y=box.y w=box.w h=box.h")
 @dataclass(frozen=True, slots=True)
 class PageSpan(_Span):
-    """Characters of a page's text (the end excluded), and the rectangle around them in points."""
+    """Characters of a page's text (end exclusive), and the rectangle around them in points."""
 
     # `page` counts from 1, `label` is printed on it; `box` is of the page as it is shown, its rotation applied.
 
@@ -72,7 +72,7 @@ class PageSpan(_Span):
 @on_wire(kind="region", fields="x=box.x y=box.y w=box.w h=box.h char_start char_end")
 @dataclass(frozen=True, slots=True)
 class RegionSpan(_Span):
-    """A rectangle of an image in pixels, and the characters of its text that are there."""
+    """A rectangle of an image in pixels, and the characters of the image's text that are in it."""
 
     # The pixels of the original file as they are stored, before any EXIF turn.
 
@@ -106,7 +106,7 @@ class CaptionSpan(_Span):
 @on_wire(kind="part", fields="part char_start char_end part_start part_end")
 @dataclass(frozen=True, slots=True)
 class PartSpan(_Span):
-    """A named part of a file, where its text is, and the characters of it that are meant."""
+    """A named part of a file: where its text is (`part_start`..`part_end`), and the characters of it that are meant."""
 
     part: str
     char_start: int
@@ -115,7 +115,9 @@ class PartSpan(_Span):
     part_end: int
 
     def to_json(self) -> dict[str, Json]:
-        """Its kind and fields; the ends of the part where they are not those of the characters."""
+        """The kind and fields of the span; `part_start` and `part_end` only if they differ from those of the
+        characters.
+        """
         stored = super(PartSpan, self).to_json()
         for name in ("start", "end"):
             if stored[f"part_{name}"] == stored[f"char_{name}"]:

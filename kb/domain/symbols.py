@@ -1,4 +1,4 @@
-"""Source code: its definitions, where they are used (the rows of `symbols` and `symbol_refs`), its repository."""
+"""Source code: definitions and uses (the rows of `symbols` and `symbol_refs`), and the repository of a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ the whole is its qualified name.
     fields="name qualified_name kind code_lang=language parent signature doc defined_at visibility citation",
 )
 class Symbol(NamedTuple):
-    """One definition; `defined_at` is the line where it begins behind its comment, decorators and attributes."""
+    """One definition. `line_start` includes its comment, decorators and attributes; `defined_at` is the line after
+    them.
+    """
 
     # Lines count from 1, both included; `line_start` is the first line of what belongs to the definition.
     # `qualified_name` is the name with those around it, as the language writes it: `pkg.mod.Foo.bar` (Python),
@@ -42,13 +44,15 @@ class Symbol(NamedTuple):
     path: str = ""
 
     def citation(self) -> Citation:
-        """Where it is, its comment included."""
+        """The lines of the definition, its comment included."""
         return CodeCitation(self.path, self.line_start, self.line_end, self.qualified_name, self.kind, self.language)
 
 
 @on_wire(fields="citation from_symbol")
 class SymbolUse(NamedTuple):
-    """A line that calls or constructs the name; `from_symbol` is the definition around it."""
+    """A line that calls or constructs `name`; `from_symbol` is the definition that contains the line, None outside of
+    any.
+    """
 
     # While its file is read, `path` is empty; of a row, `name`.
     line: int
@@ -57,15 +61,15 @@ class SymbolUse(NamedTuple):
     path: str = ""
 
     def citation(self) -> Citation:
-        """The line."""
+        """The line as a citation."""
         return CodeCitation(self.path, self.line, self.line)
 
 
 class Repository(NamedTuple):
-    """The checkout that contains a file, as it was at the last scan of the file.
+    """The checkout that contains a file, as the last scan of the file found it.
 
-    `path` is that of the checkout's folder on this machine. `branch` is None where none is checked out; `commit`, in
-    hex, where there is none yet or it is unknown.
+    `path` is the folder of the checkout on this machine. `branch` is None if no branch is checked out; `commit`, in
+    hex, is None if there is no commit yet or kb cannot tell it.
     """
 
     path: str
@@ -75,11 +79,11 @@ class Repository(NamedTuple):
 
     @property
     def label(self) -> str:
-        """`kb main@3f2a91c04d5e`; as much of it as is known."""
+        """The name, branch and short commit, `kb main@3f2a91c04d5e`, as far as they are known."""
         commit = self.commit[:12] if self.commit else "no commit"
         return f"{self.name} {self.branch or ''}@{commit}"
 
     @property
     def is_dirty(self) -> bool | None:
-        """None: kb does not compare files with their commit."""
+        """Always None: kb does not compare files with their commit."""
         return None

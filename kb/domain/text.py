@@ -16,17 +16,21 @@ Range: TypeAlias = tuple[int, int]
 
 @cache
 def _acts_on_terminals() -> re.Pattern[str]:
-    """What moves the cursor, changes colours, sets titles or turns the line around; and lone surrogates."""
+    """The pattern of characters that move the cursor, change colours, set titles or reverse text, and of lone
+    surrogates.
+    """
     return re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain(text: str) -> str:
-    """`text` for a terminal: a mark for each character that no document may send to one; tabs and line ends stay."""
+    """`text` made safe for a terminal: a mark replaces each control character that a document could send; tabs and line
+    ends stay.
+    """
     return text if text.isprintable() else _acts_on_terminals().sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def plain_line(text: str) -> str:
-    """`plain` text on one line: names, titles and messages must not look like more lines of output."""
+    """`plain` text on one line, so that names, titles and messages cannot look like further lines of output."""
     return " ".join(plain(text).splitlines())
 
 
@@ -38,10 +42,10 @@ def stored_text(text: str) -> str:
 
 
 def to_posix(path: str) -> WorkspacePath:
-    """`path` below the workspace root as the one spelling kb stores.
+    """`path` below the workspace root in the one spelling that kb stores.
 
-    NFC, no leading `./`, no doubled slash, no `.` segment (frozen design §4.2). A backslash is a character of the
-    name, as POSIX has it.
+    The path is in NFC, without a leading `./`, double slashes or `.` segments. A backslash is a character of the name,
+    as in POSIX.
     """
     if not path.isascii():
         path = unicodedata.normalize("NFC", path)
@@ -49,12 +53,12 @@ def to_posix(path: str) -> WorkspacePath:
 
 
 def file_name(path: str) -> str:
-    """The name of the file of a stored path, without its folders and the name of a source."""
+    """The name of the file of a stored path, without folders and the name of a source."""
     return path.rpartition("/")[2].rpartition(":")[2]
 
 
 def start_of(text: str, *, max_words: int, max_bytes: int) -> str:
-    """The words that `text` begins with, at most `max_bytes` of UTF-8 together; a longer first word is cut."""
+    """The first words of `text`, at most `max_words` and `max_bytes` of UTF-8 together; a longer first word is cut."""
     if len(text) <= max_words and 4 * len(text) <= max_bytes:
         return text
     start = text[: max_bytes + 1].encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore")
@@ -65,5 +69,5 @@ def start_of(text: str, *, max_words: int, max_bytes: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """`1 block`, `2,000 blocks`."""
+    """A number with its noun: `1 block`, `2,000 blocks`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -25,8 +25,7 @@ _SHARD_CHARS = 2
 
 
 class AssetStorage(NamedTuple):
-    """Where the bytes of an asset are: `path` names kb's own copy (`copied`) or the source file itself (`reference`).
-    """
+    """Where the bytes of an asset are: `path` is kb's own copy (`copied`) or the source file itself (`reference`)."""
 
     kind: Literal["copied", "reference"]
     path: str

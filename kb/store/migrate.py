@@ -159,8 +159,7 @@ def _bring_up_to_date(db: apsw.Connection, state: queries.SchemaVersion, now: st
 
 
 def defined_fts_version(db: apsw.Connection) -> str:
-    """`fts-<hash>` of the full-text definition stored in this database, without comments; '' before its tables exist.
-    """
+    """`fts-<hash>` of the full-text definition in this database, without comments; '' before its tables exist."""
     statements = [bare_sql(row.statement) for row in queries.select_fts_definition(db)]
     return f"fts-{content_hash(chr(0).join(statements).encode())[:_LABEL_CHARS]}" if statements else ""
 
