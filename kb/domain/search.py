@@ -26,7 +26,7 @@ Sort = Literal["score", "date"]
 
 
 class SearchQuery(NamedTuple):
-    """A question. `k` is the number of hits; sorted by date, the newest of the candidates with its words come first."""
+    """A question. `k` is the number of hits. Sorted by date, those candidates that have its words come newest first."""
 
     text: str
     mode: SearchMode
@@ -39,9 +39,9 @@ _EVERYTHING = SearchFilters()
 
 
 class SearchDefaults(NamedTuple):
-    """Defaults for asking and answering a question.
+    """Defaults for searching and answering a question.
 
-    `context_tokens`: the most tokens of instructions, question and passages together, by the model's count.
+    `context_tokens`: the most tokens of instructions, question and passages together, as the model counts them.
     """
 
     mode: SearchMode
@@ -60,7 +60,7 @@ class SearchDefaults(NamedTuple):
         return SearchQuery(text, mode or self.mode, k or self.k, filters, sort)
 
     def budget_tokens(self, asked: int | None) -> int:
-        """How much a model may be given to read."""
+        """How many tokens a model may be given to read: `asked`, or the default if that is None."""
         return self.context_tokens if asked is None else asked
 
 
@@ -71,10 +71,10 @@ class SearchDefaults(NamedTuple):
     former="passage_score heading_score sentence_score reading_score",
 )
 class RetrievalDetail(NamedTuple):
-    """Each channel's score and rank (from 1); null where the channel did not find the passage.
+    """The score and rank (from 1) of a passage in each channel; null if the channel did not find the passage.
 
-    `late_score` is there where the model gives tokens, and `vector_share` is what meaning counted: that, or else the
-    cosine. `secondary_score` is null; an older kb had it, and the last four.
+    `late_score` is set if the model gives tokens. `vector_share` is the score by meaning that counted: `late_score`,
+    else the cosine. `secondary_score` and the last four fields of the schema are null: only an older kb set them.
     """
 
     # `lexical_score` is −bm25, `vector_score` a cosine, `late_score` the late interaction with the passage's tokens.
@@ -92,17 +92,17 @@ class RetrievalDetail(NamedTuple):
 
     @property
     def vector_share(self) -> float | None:
-        """What meaning counted."""
+        """The score by meaning that counted: `late_score`, else the cosine."""
         return self.vector_score if self.late_score is None else self.late_score
 
     @property
     def secondary_score(self) -> float | None:
-        """Nothing: no second model ranks."""
+        """Always None: no second model ranks."""
         return None
 
 
 class FusionRule(NamedTuple):
-    """How words and meaning are joined: the settings of `SearchConfig`, under their names."""
+    """How scores by words and by meaning are combined: settings of `SearchConfig`, under the same names."""
 
     hybrid_fusion: Fusion
     words_weight: float
@@ -111,10 +111,10 @@ class FusionRule(NamedTuple):
 
 
 class QueryVectors(NamedTuple):
-    """A question as the index's model encodes it: its vector, and its tokens where the model gives any.
+    """A question as the index's model encodes it: its vector, and its tokens if the model gives tokens.
 
-    All float32, little-endian, each vector's L2 = 1. `neighbours` are nearest chunks, where more than the table knows
-    them.
+    All are float32, little-endian, each vector with L2 = 1. `neighbours` are the nearest chunks with their distances,
+    if they were found outside of the SQL statement, in memory or by an ANN index.
     """
 
     vector: bytes
@@ -130,12 +130,12 @@ class QueryVectors(NamedTuple):
         repo=repository.name git_branch=repository.branch git_commit=repository.commit git_dirty=repository.is_dirty""",
 )
 class Passage(NamedTuple):
-    """One passage found. `score` ranks; it is not a confidence. `score_kind` says which score.
+    """One passage that a search found. Hits are ranked by `score`, which is no confidence; `score_kind` names the
+    score.
 
-    `snippet_matches` are the parts of the snippet that match, each as its first character and the one behind its last;
-    `signature` and `code_lang` are there for source code; so is `repo` where it is of a git repository, with its
-    branch, its commit (40 or 64 hex digits) and whether a tracked file was changed since, as of the last ingest; null:
-    unknown.
+    `snippet_matches` are the matching parts of the snippet: start and end (exclusive) in characters. `signature` and
+    `code_lang` are set for source code, `repo` for a file of a git repository, with its branch, its commit (40 or 64
+    hex digits) and whether a tracked file had changed, all as of the last ingest; null means unknown.
     """
 
     # A row of a statement that searches (`sql/retrieve/search_*.sql`); the columns have the names of the fields. One
@@ -185,43 +185,47 @@ class Passage(NamedTuple):
 
     @property
     def doc_path(self) -> str:
-        """The path of its document below the workspace root."""
+        """The stored path of the document."""
         return self.workspace_path
 
     @property
     def heading_path(self) -> tuple[str, ...]:
-        """The headings above it, outermost first."""
+        """The headings above the passage, outermost first."""
         return tuple(json.loads(self.heading_path_json))
 
     @property
     def citation(self) -> Citation:
-        """The place it is cited by. Of a whole chunk of lines, the first character of `text` is on its first line."""
+        """The cited place: a part of the chunk, or the whole chunk. The first character of `text` is on the whole
+        chunk's first line.
+        """
         return self.cited or cite(self.workspace_path, json.loads(self.source_spans_json), self.section_label)
 
     @property
     def is_cited_by_place(self) -> bool:
-        """Whether it is cited by times, regions or parts of a file, which pieces of its text have too."""
+        """Whether the passage is cited by times, regions or parts of a file, so that each piece of its text has its own
+        place.
+        """
         return isinstance(self.citation, NARROWED)
 
     @property
     def code_lang(self) -> str | None:
-        """The language of source code."""
+        """The programming language; None if the passage is not source code."""
         citation = self.citation
         return citation.lang if isinstance(citation, CodeCitation) else None
 
     @property
     def repository(self) -> Repository | None:
-        """The git repository of source code."""
+        """The git repository of the file; None if the passage is not source code of one."""
         return None if self.repository_json is None else Repository(*json.loads(self.repository_json))
 
     @property
     def commit(self) -> str | None:
-        """The commit that its repository was at."""
+        """The commit of the file's repository; None without one."""
         return self.repository.commit if self.repository else None
 
     @property
     def retrieval(self) -> RetrievalDetail:
-        """Its scores and ranks."""
+        """The scores and ranks of the passage in each channel."""
         return RetrievalDetail(*(getattr(self, name) for name in RetrievalDetail._fields))
 
 
@@ -235,7 +239,7 @@ class Sentence(NamedTuple):
 
 
 class TermWeight(NamedTuple):
-    """A question's term, as it was searched, and its inverse document frequency (≥ 0) in the index."""
+    """A search term of a question, and its inverse document frequency in the index (≥ 0)."""
 
     term: str
     idf: float
@@ -246,10 +250,10 @@ class PairScorer(Protocol):
 
     @property
     def label(self) -> str:
-        """The name of the scores on the wire: who runs the model, its name and its version."""
+        """The name of the scores in JSON: who runs the model, its name and its version."""
 
     def score(self, question: str, passages: Sequence[str]) -> list[float]:
-        """One logit a passage, higher where it answers better; comparable within one question."""
+        """One logit for each passage, higher for a better answer; only logits of one question are comparable."""
 
 
 class PairOrder(NamedTuple):
@@ -260,15 +264,15 @@ class PairOrder(NamedTuple):
 
 
 class Term(NamedTuple):
-    """One search term. `prefix` is set where the index does not know the Korean word whole."""
+    """One search term. `prefix` is set if the index does not have the Korean word as a whole."""
 
     text: str
     prefix: bool = False
 
     def to_match(self) -> str:
-        """The term as an FTS5 string, a large number with its commas too.
+        """The term as an FTS5 string; for a large number also the form with commas.
 
-        The tokenizer folds case, accents and English endings.
+        FTS5's tokenizer folds case, accents and English endings.
         """
         if len(self.text) > 3 and self.text.isdecimal() and self.text[0] != "0":
             return f'("{self.text}" OR "{int(self.text):,}")'
@@ -276,10 +280,11 @@ class Term(NamedTuple):
 
 
 class Substitution(NamedTuple):
-    """Words searched in place of a word that no document has, or beside another, and how they were found.
+    """Words that are searched instead of a word that no document has, or in addition to a word, and how they were
+    found.
 
-    A slip of the hand (`spelling`) or in the wrong `keyboard` layout; the word in the other script by its `sound`, or
-    as documents `pair` them; a synonym of the owner's `lexicon`.
+    The reason is a typing error (`spelling`), the wrong `keyboard` layout, the word in the other script by its `sound`
+    or as documents `pair` both, or a synonym of the owner's `lexicon`.
     """
 
     asked: str
@@ -289,10 +294,9 @@ class Substitution(NamedTuple):
 
 @on_wire(title="DaysV1", fields="phrase first last documents")
 class DaysAsked(NamedTuple):
-    """The days a question speaks of (ISO 8601, both included), as it names them, and how many documents are of them.
+    """The days that a question names (ISO 8601, both included), its wording, and how many documents are dated so.
 
-    What the documents say themselves counts: their frontmatter, a date in their name. `is_relative`: the days are
-    counted from today.
+    A document's date is the one in its frontmatter or name. `is_relative`: the days are counted from today.
     """
 
     phrase: str
@@ -303,7 +307,7 @@ class DaysAsked(NamedTuple):
 
 
 class Widening(NamedTuple):
-    """Further words that a question is searched by; `synonyms` are groups of words that mean the same."""
+    """Which further words a question is searched by; `synonyms` are groups of words with the same meaning."""
 
     correct_typos: bool = False
     both_scripts: bool = False
@@ -311,14 +315,14 @@ class Widening(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """The hits of one question, with the words it was read as.
+    """The hits of one question, with the words by which it was searched.
 
-    `query.mode` is how it was searched; `note` says why, where that is not how it was asked. `candidates` are what the
-    hits by meaning were chosen from; `ranking_version` names what put them in order. `substitutions` are words that
-    were searched for in place of the question's own; `read_as` is the question with them, and without
-    what names `days`; `searched` are its terms, as they were searched. `ordered_before` are the hits in the order
-    before a cross-encoder reordered them; none where none did. `among_notes` are the hits among all that is
-    no source code, where some of that came among them; `code` are the hits in source code.
+    `query.mode` is how it was searched; `note` says why if that differs from the request. `candidates` are the passages
+    from which hits by meaning were chosen. `ranking_version` names the statements and weights of the ranking.
+    `substitutions` are words that replace words of the question or are added to them; `read_as` is the question with
+    these words and without the wording of `days`; `searched` are its search terms. `ordered_before` are the hits before
+    a cross-encoder reordered them, empty without one. `among_notes` are the hits among everything but source code, None
+    if no source code was merged; `code` are the hits in source code.
     """
 
     query: SearchQuery
@@ -338,12 +342,12 @@ class SearchResult(NamedTuple):
 
     @property
     def note_hits(self) -> tuple[Passage, ...]:
-        """The hits among all that is no source code, as many as were asked for."""
+        """The hits among everything but source code, at most as many as were requested."""
         return self.hits if self.among_notes is None else self.among_notes
 
     @property
     def judged_hits(self) -> tuple[Passage, ...]:
-        """The hits in the order that evidence is computed from, whatever order they are shown in."""
+        """The hits in the order from which evidence is computed, whatever order is shown."""
         return self.ordered_before or self.note_hits
 
 
@@ -356,9 +360,10 @@ class SearchResult(NamedTuple):
 )
 class SearchResponse(NamedTuple):
     """The hits of one question, best first. `terms` are the words and morphemes it was searched by; `ranking_version`
-    names the statements and weights that put the hits in order; `substitutions` are words searched for in place of the
-    question's own, or beside them; the documents of `days` are favoured. Where a page was asked for, `next_cursor`
-    gives the next one as long as the corpus is still at `corpus_revision`; `trace` is there where it was asked for."""
+    names the statements and weights of the ranking; `substitutions` are words searched instead of the question's words
+    or in addition; documents of the `days` are favoured. If a page was requested, `next_cursor` gives the next one as
+    long as the corpus has the same `corpus_revision`. `trace` is given on request.
+    """
 
     result: SearchResult
     page: SearchPage | None = None

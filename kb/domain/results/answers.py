@@ -1,4 +1,4 @@
-"""Results about kept answers: lists of answers and conversations, checks of quotations, calls by agents."""
+"""Results about stored answers: lists of answers and conversations, checks of quotations, calls by agents."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
 
 @on_wire(fields="quote citation=cited standing now_at git_commit=commit? now_git_commit=now_commit? second? now_text?")
 class QuoteCheck(NamedTuple):
-    """One quotation: whether it is still where it was cited, and where it is now.
+    """One quotation of an answer: whether its text is still where it was cited (`standing`), and where it is now
+    (`now_at`).
 
-    `git_commit` and `now_git_commit` are there where the file's repository is at another commit than it was,
-    `second` where a claim judge was asked about the sentence, `now_text` where it changed and the like is there.
+    `commit` and `now_commit` (`git_commit`, `now_git_commit` in JSON) are set if the file's repository has moved to
+    another commit since. `second` is the claim judge's verdict, if one was asked. `now_text` is set if the text has
+    changed and a similar one was found.
     """
 
     quote: str
@@ -33,7 +35,7 @@ class QuoteCheck(NamedTuple):
 
 @on_wire("answer_check.v1", fields="trace_id question holds quotes")
 class AnswerCheck(NamedTuple):
-    """An answer with its quotations; `holds`: each of them is still somewhere in the files."""
+    """A stored answer and a check of each of its quotations."""
 
     trace_id: str
     question: str
@@ -47,7 +49,7 @@ class AnswerCheck(NamedTuple):
 
 @on_wire("answer_summary.v1")
 class AnswerSummary(NamedTuple):
-    """One answer, without what went into it."""
+    """One stored answer, without its passages and prompt."""
 
     trace_id: str
     created_at: str
@@ -63,7 +65,9 @@ class AnswerSummary(NamedTuple):
 
 @on_wire("chat_session.v1", title="ChatSessionV1")
 class Conversation(NamedTuple):
-    """A conversation; times in seconds since 1970. A list leaves `turns` empty and says their number."""
+    """A conversation; times are seconds since 1970. In a list, `turns` is empty and `turn_count` says how many there
+    are.
+    """
 
     session_id: str
     title: str | None

@@ -1,4 +1,4 @@
-"""Evaluation runs with their metrics, two runs compared, the effect of gates; cited lines that changed."""
+"""Results of evaluations: runs with their metrics, comparisons of two runs, effects of thresholds, changed sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from kb.records import NamedTuple
 
 
 class Metric(NamedTuple):
-    """A column of `eval_query_metrics`, its name for people and its meaning. All lie in 0 to 1."""
+    """A metric, which is a column of the view `eval_query_metrics`, with its name for people and its meaning. Values: 0
+    to 1.
+    """
 
     name: str
     label: str
@@ -22,7 +24,7 @@ class Metric(NamedTuple):
 
 
 class QueryMetrics(NamedTuple):
-    """The metrics of one question."""
+    """The metrics of one question; null where a metric does not apply to the question."""
 
     query_id: str
     lang: str | None
@@ -45,7 +47,7 @@ class QueryMetrics(NamedTuple):
 
 
 class GroupMetrics(NamedTuple):
-    """Means over a group of questions, each over the questions that have the metric; null where none has it."""
+    """The means of each metric over the questions of a group that have the metric; null if no question has it."""
 
     grouping: Annotated[str, Wire(type=Literal["all", "lang", "category"])]
     label: str
@@ -73,9 +75,9 @@ class GroupMetrics(NamedTuple):
         finished_at groups index_version ranking_version""",
 )
 class EvalRun(NamedTuple):
-    """A run; `finished_at` is null until all questions are asked.
+    """An evaluation run; `finished_at` is null until all questions are asked.
 
-    `ranking_version` is null in runs of a kb that did not keep it.
+    `ranking_version` is null for a run of an older kb, which did not store it.
     """
 
     run_id: str
@@ -98,23 +100,25 @@ class EvalRun(NamedTuple):
     groups: tuple[GroupMetrics, ...] = ()
 
     def with_kept_groups(self) -> EvalRun:
-        """The run with the means that were stored when it was complete."""
+        """The run with `groups` as they were stored when the run was complete."""
         kept = json.loads(self.aggregate_json)
         return self._replace(groups=(GroupMetrics(**{**dict.fromkeys(GroupMetrics._fields), **kept}),) if kept else ())
 
     def index_version(self) -> str:
-        """What was measured."""
+        """The version of the index that was measured."""
         return str(json.loads(self.versions_json)["index"])
 
     def ranking_version(self) -> str | None:
-        """What put the hits in order."""
+        """The label of the ranking that was measured; None for a run of an older kb."""
         found: str | None = json.loads(self.versions_json).get("ranking")
         return found
 
 
 @on_wire("eval_impact.v1", title="EvalImpactV1")
 class Impact(NamedTuple):
-    """A golden question or a stored answer; `now_at` is null where the cited text is no longer in its file."""
+    """A golden question or a stored answer whose cited text changed; `now_at` is null if the text is no longer in its
+    file.
+    """
 
     kind: Literal["question", "answer"]
     id: str
@@ -135,7 +139,7 @@ SURE_BELOW_P = 0.05
 
 @on_wire(title="RankedV1", fields="rank citation grade")
 class Hit(NamedTuple):
-    """One hit; `grade` 0 = not relevant."""
+    """One hit of a question; `grade` is its relevance, 0 for not relevant."""
 
     rank: int
     citation: str
@@ -152,7 +156,7 @@ class Answered(NamedTuple):
 
 
 class MeasuredRun(NamedTuple):
-    """A run with all it found, by question id."""
+    """A run with the metrics and hits of each question, by question id."""
 
     run: EvalRun
     answered: Mapping[str, Answered]
@@ -160,7 +164,10 @@ class MeasuredRun(NamedTuple):
 
 @on_wire(fields="name=metric.name questions before after difference low high p_value regressed")
 class MetricChange(NamedTuple):
-    """Means over the questions both runs say something of; `difference` is after − before, with its 95 % interval."""
+    """The means of a metric over the questions that have it in both runs.
+
+    `difference` is after − before; `low` and `high` are its 95 % interval.
+    """
 
     metric: Metric
     questions: int
@@ -179,7 +186,7 @@ class MetricChange(NamedTuple):
         ndcg_at_10_after before=before.hits after=after.hits""",
 )
 class MovedQuestion(NamedTuple):
-    """A question whose nDCG@10 changed, with both rankings."""
+    """A question whose nDCG@10 differs between two runs, with both rankings."""
 
     query_id: str
     before: Answered
@@ -187,7 +194,7 @@ class MovedQuestion(NamedTuple):
 
     @property
     def change(self) -> float:
-        """The change of nDCG@10."""
+        """nDCG@10 in the second run minus that in the first."""
         return self.ndcg_at_10_after - self.ndcg_at_10_before
 
     @property
@@ -203,7 +210,7 @@ class MovedQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs compared. `obstacles` are reasons why neither may be called better."""
+    """Two runs compared. `obstacles` are reasons why the runs are not comparable."""
 
     before: MeasuredRun
     after: MeasuredRun
@@ -220,7 +227,9 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """Worse: some metric fell beyond the tolerance. Better: none did, and nDCG@10 rose beyond the noise."""
+        """`not_comparable` if there are obstacles, `worse` if a metric fell by more than the tolerance, `better` if
+        none did and nDCG@10 rose by more than chance explains, else `undecided`.
+        """
         if self.obstacles:
             return "not_comparable"
         if self.regressed:
@@ -239,7 +248,7 @@ class Comparison:
         metrics=found.metrics moved before=found.before.run after=found.after.run""",
 )
 class ExplainedComparison(NamedTuple):
-    """Two runs compared; with `obstacles` neither is called better."""
+    """A comparison with the reason of its verdict; `moved` are the questions that changed most."""
 
     # `reason` is that of the verdict, `moved` are the questions that changed most.
     found: Comparison
@@ -266,25 +275,28 @@ class GatePoint(NamedTuple):
 
 
 class Separation(NamedTuple):
-    """How well the likelihood `about` separates answerable questions from others; `table` has a row for each threshold.
+    """How well the likelihood `about` separates answerable from unanswerable questions; `table` has a row per
+    threshold.
 
-    `auroc` is how often an answerable question is more likely than an unanswerable one, ties counting half.
+    `auroc` is how often an answerable question has a higher likelihood than an unanswerable one; ties count half.
     """
 
     auroc: float
     table: tuple[GatePoint, ...]
 
     def at(self, threshold: float) -> GatePoint:
-        """The row of a threshold the table was made with."""
+        """The row of a threshold. Raises: StopIteration for a threshold that `table` does not have."""
         return next(point for point in self.table if point.threshold == threshold)
 
 
 @on_wire(title="AnswerPointV2")
 class AnswerPoint(NamedTuple):
-    """The effect of a `rag.answer_precision`: the least `right` that it accepts, and the answered shares.
+    """The effect of setting `rag.answer_precision` to `precision`; `limit` is the lowest likelihood that this setting
+    accepts.
 
-    `answered`: of the answerable questions; `right`: of those answered whose place is known; `unanswerable`: of such
-    questions, the share that is answered all the same.
+    `answered` is the share of answerable questions that get an answer; `right`, of those whose correct place is known,
+    the share whose answer is right; `unanswerable`, the share of unanswerable questions that get an answer all the
+    same.
     """
 
     precision: float
@@ -301,7 +313,10 @@ class AnswerPoint(NamedTuple):
         answers""",
 )
 class CalibrationReport(NamedTuple):
-    """`asked` names the files, `version` the likelihoods; `placed`: answerable questions that give a place."""
+    """How well two thresholds separate questions. `asked` names the files of questions, `version` the fitted weights.
+
+    `placed` counts the answerable questions whose correct place is known.
+    """
 
     asked: str
     version: str

@@ -1,4 +1,4 @@
-"""Results of a fetch: the text at places, word for word, and the passages around it."""
+"""Results of a fetch: the indexed text at given places, word for word, and the passages around it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kb.errors import KbError
 
 
 class FetchTarget(NamedTuple):
-    """One place that is asked for: a citation, the id of a passage or a document, or a path.
+    """One place to fetch: a citation, the id of a passage or a document, or a path.
 
     A path may come with `lines` (`12-34`), a `page` (from 1), a `time` in seconds (`822-850`), or the name of a
-    `symbol` that it defines; a symbol needs no path.
+    `symbol` that the file defines; a symbol needs no path.
     """
 
     place: str
@@ -24,14 +24,14 @@ class FetchTarget(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The place as it was asked for, on one line."""
+        """The requested place, on one line."""
         parts = {"lines": self.lines, "page": self.page, "time": self.time, "symbol": self.symbol}
         named = [f"{name} {value}" for name, value in parts.items() if value is not None]
         return " ".join(filter(None, (self.place, *named)))
 
 
 class FetchRequest(NamedTuple):
-    """Places to fetch. `context_lines` are added before and after each; `max_tokens` bounds all of them together.
+    """Places to fetch. `context_lines` lines are added before and after each; `max_tokens` limits all texts together.
 
     `cursor`, from an earlier fetch, replaces the targets.
     """
@@ -43,9 +43,9 @@ class FetchRequest(NamedTuple):
 
 
 class Neighbour(NamedTuple):
-    """What is before or after a text, to read on: its citation, which can be fetched, and the headings over it.
+    """What comes before or after a fetched text: a citation, which can be fetched in turn, and the headings above it.
 
-    The rest of the passage, or the next one; only blank lines are between it and the text.
+    This is the rest of the passage, or the next passage; at most blank lines lie between it and the text.
     """
 
     uri: str
@@ -53,12 +53,13 @@ class Neighbour(NamedTuple):
 
 
 class FetchedPlace(NamedTuple):
-    """One place. `text` is the indexed text there, word for word, and `hash` its BLAKE3; `document_hash` the file's.
+    """One fetched place. `text` is the indexed text at the place, word for word; `hash` is the BLAKE3 of `text`, and
+    `document_hash` that of the file.
 
-    `first_line` is the number of the first line of `text` in the file and `total_lines` how many that has; null where a
-    file has no lines. `citation` names the lines asked for; those of `text` beyond them are context. `is_cut`: the rest
-    comes with `next_cursor`. `is_current`: the file has not changed since it was indexed. `linked_from`, at the first
-    place of each document, cites up to three links in other documents that reach it.
+    `first_line` is the number of the first line of `text` in the file, `total_lines` the number of lines of the file;
+    both are null for a file without lines. `citation` names the requested lines; further lines of `text` are context.
+    `is_cut`: `next_cursor` gives the rest. `is_current`: the file has not changed since it was indexed. `linked_from`,
+    given at the first place of each document, cites up to three links from other documents to this one.
     """
 
     target: str
@@ -83,7 +84,7 @@ class FetchedPlace(NamedTuple):
 
 
 class FetchFailure(NamedTuple):
-    """A place that could not be fetched, and why."""
+    """A place that could not be fetched, with the error."""
 
     target: str
     error: KbError
@@ -91,10 +92,10 @@ class FetchFailure(NamedTuple):
 
 @on_wire("fetch.v1", title="FetchV1")
 class Fetched(NamedTuple):
-    """The fetched places. `tokens` are those of all texts, counted by the vocabulary of `token_counter`.
+    """The fetched places. `tokens` is the size of all texts, counted with the vocabulary that `token_counter` names.
 
-    `token_counter` is `estimate` where no model with a vocabulary is installed. `next_cursor` goes on where the budget
-    ended, as long as the corpus is still at `corpus_revision`.
+    `token_counter` is `estimate` if no installed model has a vocabulary. `next_cursor` continues after the budget; it
+    is valid as long as the corpus has the same `corpus_revision`.
     """
 
     places: tuple[FetchedPlace, ...]
@@ -107,7 +108,7 @@ class Fetched(NamedTuple):
 
 @on_wire(title="GivenPictureV1", fields="place media_type")
 class Picture(NamedTuple):
-    """A picture that comes beside the text, in the same order."""
+    """A picture that is returned beside the texts, in the order of the places."""
 
     # `data` are the bytes of a file, or drawn.
 
@@ -117,7 +118,7 @@ class Picture(NamedTuple):
 
 
 class Pictures(NamedTuple):
-    """The requested pictures, and those that could not be given, with the reason."""
+    """The requested pictures, and for each picture that cannot be returned the reason."""
 
     given: tuple[Picture, ...] = ()
     failures: tuple[str, ...] = ()

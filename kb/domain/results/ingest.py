@@ -52,12 +52,15 @@ class IngestItem:
     error: KbError | None = None
 
     def failure(self) -> IngestItemError | None:
-        """Why it could not be indexed."""
+        """Why the file could not be indexed; None if it was."""
         return None if self.error is None else IngestItemError(self.error.code, self.error.message, self.error.hint)
 
 
 class UnreadFile(NamedTuple):
-    """A file that was not read, in which state, by what and since when; `mtime_ns` 0: it is read again each time."""
+    """A file that was not read: its state and reason, which reader tried it, and since when.
+
+    `mtime_ns` is 0 if the next ingest tries the file again although it has not changed.
+    """
 
     workspace_path: str
     source_path: str
@@ -73,14 +76,16 @@ class UnreadFile(NamedTuple):
 
 
 class ItemLog:
-    """Items in the order they were added. Older ones are packed, because a first ingest has an item for every file."""
+    """A list of items in the order in which they were added. Older items are packed, as a first ingest has one for
+    every file.
+    """
 
     def __init__(self) -> None:
         self._packed: list[bytes] = []
         self._recent: list[IngestItem] = []
 
     def append(self, item: IngestItem) -> None:
-        """Add one item at the end."""
+        """Adds one item at the end."""
         self._recent.append(item)
         if len(self._recent) == ITEMS_PER_PACK:
             self._packed.append(zlib.compress(pickle.dumps(self._recent), level=1))
@@ -97,7 +102,7 @@ class ItemLog:
 
 @dataclass(slots=True)
 class StageTimes:
-    """Wall time by stage, in nanoseconds; stages of several processes add up."""
+    """Wall time by stage, in nanoseconds; the times of several processes are added."""
 
     ns: dict[str, int] = field(default_factory=dict)
 
@@ -111,7 +116,7 @@ class StageTimes:
             self.ns[stage] = self.ns.get(stage, 0) + perf_counter_ns() - start
 
     def add(self, others: StageTimes) -> None:
-        """Adds the time of another process."""
+        """Adds the times of another process."""
         for stage, ns in others.ns.items():
             self.ns[stage] = self.ns.get(stage, 0) + ns
 
@@ -122,7 +127,7 @@ class StageTimes:
 
 @on_wire(fields="doc_path target")
 class OutsideLink(NamedTuple):
-    """A link that leads out of the workspace, and the real path it leads to."""
+    """A symbolic link out of the workspace; `target` is the real path that it leads to."""
 
     # `followed`: its target is among the results of the walk.
     doc_path: str
@@ -132,14 +137,14 @@ class OutsideLink(NamedTuple):
 
 @dataclass(slots=True)
 class LinksOutside:
-    """How many links lead out of the workspace, whether they were followed, and the first fifty of them."""
+    """How many symbolic links lead out of the workspace, whether they were followed, and the first fifty of them."""
 
     count: int = 0
     followed: bool = True
     named: list[OutsideLink] = field(default_factory=list)
 
     def add(self, link: OutsideLink) -> None:
-        """Counts one; all links of a run are followed, or none is."""
+        """Counts one link. A run follows all of these links or none."""
         self.count += 1
         self.followed = link.followed
         if len(self.named) < LINKS_NAMED:
@@ -147,7 +152,7 @@ class LinksOutside:
 
 
 class IngestScope(NamedTuple):
-    """What the ingest was about."""
+    """The folder of an ingest, and its patterns of files to include and to exclude."""
 
     root: str
     include: tuple[str, ...]
@@ -190,11 +195,11 @@ def _sorted(unsupported: Mapping[str, int]) -> dict[str, int]:
 class IngestReport:
     """Counts, the files that changed or failed (null with --summary-only), and milliseconds by stage.
 
-    `skipped` counts files and folders left out by a rule, `skipped_*` those of one rule, and `skip_examples` names some
-    of each; a file that stayed as it was is `unchanged`. `unsupported` counts files of kinds that kb does not read,
-    `still_unread` counts those that an earlier run could not read and this one did not try again,
-    `unsupported_by_extension` by kind (`""` for names that tell none); `not_included` those that `workspace.include`
-    does not ask for.
+    `skipped` counts files and folders that rules left out, `skipped_*` those of one rule, and `skip_examples` names
+    some for each rule. `unchanged` counts files that stayed as they were. `unsupported` counts files of kinds that kb
+    does not read, `unsupported_by_extension` the same by extension (`""` for names without one). `still_unread` counts
+    files that an earlier run could not read and this run did not try again, `not_included` files that
+    `workspace.include` does not name.
     """
 
     root: str
@@ -217,7 +222,7 @@ class IngestReport:
 
     @property
     def scope(self) -> IngestScope:
-        """What the ingest was about."""
+        """The folder and the patterns of the ingest."""
         return IngestScope(self.root, self.include, self.exclude)
 
     @property
@@ -227,11 +232,11 @@ class IngestReport:
 
     @property
     def unsupported_count(self) -> int:
-        """Files of kinds that kb does not read."""
+        """How many files are of kinds that kb does not read."""
         return sum(self.unsupported.values())
 
     def no_items(self) -> list[IngestItem] | None:
-        """None: there may be many, so they are written one at a time."""
+        """None in place of the items: there may be many, so they are written one at a time."""
         return None
 
     def skip(self, reason: str, path: str) -> None:
@@ -243,13 +248,13 @@ class IngestReport:
             examples.append(path)
 
     def add(self, item: IngestItem) -> None:
-        """Records one file's outcome."""
+        """Records the outcome of one file."""
         self.counts.add(item.kind)
         self.items.append(item)
 
 
 def item_json(item: IngestItem) -> dict[str, object]:
-    """One item as it is kept and sent; keys without a value are left out."""
+    """One item as JSON for storage and output; keys without a value are left out."""
     values: dict[str, object] = {field.name: getattr(item, field.name) for field in fields(item)}
     if (failure := item.failure()) is not None:
         values["error"] = failure._asdict()

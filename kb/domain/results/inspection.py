@@ -1,4 +1,4 @@
-"""Results about stored documents, chunks and symbols, lists of them, and what the knowledge base and this kb have."""
+"""Results about stored documents, chunks and symbols, lists of them, and the state of the knowledge base and of kb."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DocumentRow(NamedTuple):
 
 @on_wire(title="BlockV1")
 class BlockDetail(NamedTuple):
-    """One block; `payload` depends on `kind`."""
+    """One block of a document; the form of `payload` depends on `kind`."""
 
     block_id: str
     kind: Annotated[str, Wire(type=BlockKind)]
@@ -63,7 +63,7 @@ class BlockDetail(NamedTuple):
 
 @on_wire(title="DocChunkV1", fields="chunk_id section_label source_spans_json token_estimate")
 class ChunkSummary(NamedTuple):
-    """One chunk, without its text."""
+    """One chunk of a document, without its whole text."""
 
     # Inside, with the opening of its text.
     chunk_id: str
@@ -95,7 +95,7 @@ class ChunkEmbedding(NamedTuple):
         indexed_morphemes=tokenized_korean_text indexed_names=name_text embeddings""",
 )
 class ChunkInspection(NamedTuple):
-    """All that is stored of one chunk."""
+    """Everything that is stored for one chunk."""
 
     chunk_id: str
     doc_id: str
@@ -116,7 +116,7 @@ class ChunkInspection(NamedTuple):
 
 
 class DocumentEmbedding(NamedTuple):
-    """How many chunks of a document one model has embedded, and when last."""
+    """How many chunks of a document have a vector under one model, and when the last was made."""
 
     model_id: str
     model_version: str
@@ -126,7 +126,7 @@ class DocumentEmbedding(NamedTuple):
 
 @on_wire(title="StatsV1")
 class CorpusStats(NamedTuple):
-    """What the knowledge base holds."""
+    """Counts of the contents of the knowledge base."""
 
     assets: int
     documents: int
@@ -141,9 +141,9 @@ class CorpusStats(NamedTuple):
 
 @on_wire(title="LinkV1", fields="doc_path=workspace_path title line kind target anchor target_path target_title")
 class LinkRow(NamedTuple):
-    """A link at a line of a note. `target` is as written, without the `anchor`: a heading, ^block or place.
+    """A link in a line of a note. `target` is written in the note, without the `anchor` (a heading, ^block or place).
 
-    `target_path` is the document that it reaches, null where it reaches none.
+    `target_path` is the document that the link reaches, null if it reaches none.
     """
 
     workspace_path: str
@@ -157,7 +157,7 @@ class LinkRow(NamedTuple):
 
 
 class Artifact(NamedTuple):
-    """What an engine derived from the file: `pdf-text`, `ocr`, `caption` or `transcript`, a JSON file at `path`."""
+    """A derived result of an engine (`pdf-text`, `ocr`, `caption` or `transcript`), stored as the JSON file `path`."""
 
     # `engine` has its version and settings.
     name: str
@@ -174,7 +174,7 @@ class Artifact(NamedTuple):
         provenance blocks chunks artifacts links? backlinks?""",
 )
 class DocumentInspection(NamedTuple):
-    """All that is stored of one document."""
+    """Everything that is stored for one document."""
 
     document: DocumentRow
     blocks: list[BlockDetail]
@@ -185,16 +185,18 @@ class DocumentInspection(NamedTuple):
     backlinks: list[LinkRow] | None = None
 
     def storage_kind(self) -> Annotated[str, Wire(type=Literal["copied", "reference"])]:
-        """Whether kb keeps a copy of the file."""
+        """`copied` if kb stores a copy of the file, `reference` if it only refers to the file."""
         return self.document.storage_kind
 
     def metadata(self) -> dict[str, Any]:
-        """What the document says of itself."""
+        """The metadata in the document itself, such as its frontmatter."""
         found: dict[str, Any] = json.loads(self.document.metadata_json)
         return found
 
     def provenance(self) -> dict[str, Any]:
-        """What happened to the document; a model's vectors come after it is stored, and go when they are made again."""
+        """The events by which the document was made. Vectors are not among them: they are made later, and perhaps made
+        again.
+        """
         embedded = [
             {
                 "at": each.embedded_at,
@@ -221,9 +223,11 @@ def _plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
 
 @on_wire("sql_query.v1", title="SqlQueryV1", fields="query=text terms statement params")
 class BoundQuery(NamedTuple):
-    """A question, the words it was read as, the file of the statement that answers it, and its named parameters.
+    """A question, its search terms, the file of the SQL statement that answers it, and the values of its named
+    parameters.
 
-    Lists are JSON arrays as text, vectors hexadecimal digits of their bytes; null filters accept everything.
+    Lists are JSON arrays as text, and vectors are the hexadecimal digits of their bytes. A filter that is null accepts
+    everything.
     """
 
     text: str
@@ -234,7 +238,7 @@ class BoundQuery(NamedTuple):
 
 
 class LastIngest(NamedTuple):
-    """The counts of the last ingest, in files."""
+    """The numbers of files in the last ingest."""
 
     finished_at: str
     aborted: int
@@ -247,7 +251,7 @@ class LastIngest(NamedTuple):
 
 
 class FileProblem(NamedTuple):
-    """A file that was not read (`is_error`) or has a warning, with a hint."""
+    """A file that could not be read (`is_error`) or has a warning, with a hint."""
 
     path: str
     said: str
@@ -256,7 +260,7 @@ class FileProblem(NamedTuple):
 
 
 class FolderEntry(NamedTuple):
-    """A folder in a folder, with the documents below it, or a document in it (`workspace_path` is not None)."""
+    """An entry of a folder: a document (with a `workspace_path`), or a subfolder with the number of documents below."""
 
     name: str
     documents: int
@@ -268,14 +272,14 @@ class FolderEntry(NamedTuple):
 
 
 class Subfolder(NamedTuple):
-    """A folder in it, and how many documents are below that."""
+    """A subfolder, and how many documents are below it."""
 
     name: str
     documents: int
 
 
 class FolderDocument(NamedTuple):
-    """A document in it."""
+    """A document that is directly in the folder."""
 
     doc_path: str
     title: str
@@ -286,7 +290,7 @@ class FolderDocument(NamedTuple):
 
 @on_wire("folder.v1", title="FolderV1", fields="path=folder folders documents has_more")
 class FolderPage(NamedTuple):
-    """What lies in the folder `path`, "" being the top; folders first. `has_more`: there is another page behind it."""
+    """A page of the entries of a folder (`path` in JSON, "" is the top), subfolders first. `has_more`: more follow."""
 
     folder: str
     entries: tuple[FolderEntry, ...]
@@ -311,10 +315,10 @@ ListedKind = Literal["documents", "sources", "tags", "properties", "links", "sym
 
 
 class Listed(NamedTuple):
-    """An entry of a list: its `name` (a path, a tag, a property or its value, a citation), its title, kind or example,
-    and how much it holds.
+    """An entry of a list: its `name` (a path, a tag, a property or its value, a citation), a detail (title, kind or
+    example), and a count.
 
-    `count` is of passages for documents, else of documents; `date` is of a document.
+    `count` counts the passages of a document, and the documents of anything else. `date` is set for documents.
     """
 
     name: str
@@ -325,7 +329,7 @@ class Listed(NamedTuple):
 
 @on_wire("listing.v1")
 class Listing(NamedTuple):
-    """A page of a list. `next_cursor` gives more, as long as the corpus does not change."""
+    """A page of a list. `next_cursor` gives the next page as long as the corpus does not change."""
 
     what: ListedKind
     items: tuple[Listed, ...]
@@ -333,7 +337,7 @@ class Listing(NamedTuple):
 
 
 class JobProgress(NamedTuple):
-    """How far long work is."""
+    """The progress of long work."""
 
     done: int
     total: int
@@ -346,9 +350,10 @@ def _parsed(written: str | None) -> Any:
 
 @on_wire(fields="family outcome code files message hint since paths_json")
 class UnreadGroup(NamedTuple):
-    """Files of one kind that are not read for one reason, since the first was not; `family` null: not looked at.
+    """Files of one kind that are not read for the same reason; `family` is null for files that kb could not look at.
 
-    `code` is of `error.v1`, or the rule that leaves them out; `message` and `hint` are there where all have the same.
+    `since` is when the first of them was not read. `code` is a code of `error.v1`, or the rule that leaves the files
+    out; `message` and `hint` are set if they are equal for all files.
     """
 
     family: str | None
@@ -367,17 +372,17 @@ class UnreadGroup(NamedTuple):
 
     @property
     def examples(self) -> list[str]:
-        """The first paths."""
+        """The paths of the first of these files."""
         found: list[str] = json.loads(self.paths_json)
         return found
 
 
 @on_wire(title="SourceStateV1")
 class SourceState(NamedTuple):
-    """A source: its folder, whether that is there now, and what is indexed of it.
+    """A source: its folder, whether the folder is there now, and how much of it is indexed.
 
-    `root` is null for one that the configuration no longer has. `kept_from`: whom all of it is kept from, as keys of
-    `[exposure]`.
+    `root` is null for a source that was removed from the configuration. `kept_from` lists the keys of `[exposure]` that
+    hide all of the source.
     """
 
     name: str
@@ -401,7 +406,7 @@ JobStatus = Literal["pending", "running", "succeeded", "failed", "canceled"]
 
 @on_wire(fields="job_id kind status payload_json progress_json error_json created_at updated_at finished_at")
 class Job(NamedTuple):
-    """A run of long work. `updated_at` is its last sign of life; `error` is there where it failed."""
+    """A run of long work. `updated_at` is its last sign of life; `error` is set if it failed."""
 
     job_id: str
     kind: Annotated[str, Wire(type=Literal["ingest", "watch", "embedding", "evaluation"])]
@@ -416,13 +421,13 @@ class Job(NamedTuple):
 
     @property
     def progress(self) -> JobProgress | None:
-        """How far it is."""
+        """The progress of the job; None if it has reported none."""
         found = _parsed(self.progress_json)
         return None if found is None else JobProgress(**found)
 
     @property
     def error(self) -> IngestItemError | None:
-        """Why it failed."""
+        """Why the job failed; None if it did not."""
         found = _parsed(self.error_json)
         return None if found is None else IngestItemError(**found)
 
@@ -433,11 +438,11 @@ class Job(NamedTuple):
         sources? jobs?""",
 )
 class BaseStatus(NamedTuple):
-    """What the knowledge base holds now. `searched_by` is what a question is searched by by default.
+    """The current state of the knowledge base. `searched_by` is how questions are searched by default.
 
-    `missing` says what would make it better, each with what to do. `languages` and `kinds` count documents. `unread`:
-    the files that are not read; `jobs`: the last run of each kind of long work. Only the owner sees both. `sources` is
-    left out where there is only the workspace.
+    `missing` says what would improve searches, each with what to do. `languages` and `kinds` count documents. `unread`
+    are the files that kb does not read, `jobs` the last run of each kind of long work; agents see neither. `sources` is
+    left out if there is only the workspace.
     """
 
     kb_version: str
@@ -454,13 +459,13 @@ class BaseStatus(NamedTuple):
     jobs: tuple[Job, ...] = ()
 
     def searched_by(self) -> Literal["words and meaning", "words"]:
-        """What a question is searched by by default."""
+        """How questions are searched by default."""
         return "words and meaning" if self.by_meaning else "words"
 
 
 @on_wire("symbol_inspection.v1")
 class SymbolInspection(NamedTuple):
-    """All that is known of a name in source code."""
+    """The definitions and uses of a name in source code."""
 
     name: str
     definitions: tuple[Symbol, ...]

@@ -1,4 +1,4 @@
-"""A page of a search's hits with the cursor of the next page, and what a search spent its time on."""
+"""A page of hits with the cursor of the next page, the results of `--bulk`, and the time that a search took."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kb.errors import KbError
 
 
 class SearchPage(NamedTuple):
-    """`hits` of `result`, those of earlier pages left out; the first is number `first`, from 1.
+    """One page of a search result: `hits`, of which the first has the number `first`, from 1.
 
-    `dates` are of the documents, by id. `found_by`: which of several questions found a passage, by its id, from 1.
-    `tokens` are those of what is shown of the hits, as `token_counter` counts.
+    `dates` gives the date of each document, by id. `found_by` gives, by passage id, which of several questions found
+    the passage, from 1. `tokens` is the size of the shown text, counted as `token_counter` says.
     """
 
     result: SearchResult
@@ -32,7 +32,9 @@ class SearchPage(NamedTuple):
 @on_wire("bulk_search_item.v1")
 @dataclass(frozen=True, slots=True)
 class BulkSearchItem:
-    """One question's outcome: `response`, or `error`. `query` is the line as it was read, null where it was no JSON."""
+    """The outcome of one line of `--bulk`: a `response` or an `error`. `query` is the parsed line, null if it is no
+    JSON.
+    """
 
     index: int
     query: Any
@@ -46,7 +48,7 @@ def _to_microseconds(ms: float) -> float:
 
 @on_wire(title="StatementV1")
 class StatementRuns(NamedTuple):
-    """A statement of `sql/`, how often it ran, and its time."""
+    """A statement of `sql/`, how often it ran, and the time of all its runs."""
 
     statement: str
     runs: int
@@ -65,7 +67,7 @@ class Stage(NamedTuple):
 
 
 class SearchTrace(NamedTuple):
-    """What a search spent its time on."""
+    """The time of each stage of a search."""
 
     stages: tuple[Stage, ...]
     total_ms: Annotated[float, Wire(by=_to_microseconds)]

@@ -18,7 +18,7 @@ from kb.records import NamedTuple
 )
 @dataclass(frozen=True, slots=True)
 class SetupReport:
-    """The places, and which of them are new."""
+    """The files and folders of a new knowledge base; `created` says which of them did not exist before."""
 
     config: Path
     data_dir: Path
@@ -45,7 +45,7 @@ class Vault(NamedTuple):
 
 
 class CachePart(NamedTuple):
-    """One cache file: `vectors` by text and model, or results `derived` by engines, by content and engine."""
+    """One cache: `vectors`, by text and model, or `derived`, results of engines, by content and engine."""
 
     name: str
     path: Path
@@ -55,14 +55,14 @@ class CachePart(NamedTuple):
 
 @on_wire("cache_report.v1", fields="byte_len freed_bytes parts")
 class CacheReport(NamedTuple):
-    """All caches, and the space a prune freed."""
+    """All caches, and how many bytes a prune freed."""
 
     parts: tuple[CachePart, ...]
     freed_bytes: int = 0
 
     @property
     def byte_len(self) -> int:
-        """All of them together."""
+        """The size of all caches together, in bytes."""
         return sum(part.byte_len for part in self.parts)
 
 
@@ -70,7 +70,9 @@ ResetPart: TypeAlias = Literal["vectors", "index", "answers", "everything"]
 
 
 class RemovedPart(NamedTuple):
-    """One kind of removed things: how many, the bytes of their files where counted, and their path if it goes whole."""
+    """One kind of removed things: their number, the size of their files where it was counted, and the path if it goes
+    whole.
+    """
 
     name: str
     entries: int
@@ -80,7 +82,7 @@ class RemovedPart(NamedTuple):
 
 @on_wire("reset_report.v1", fields="part done parts")
 class ResetReport(NamedTuple):
-    """`done` false: a dry run, nothing was removed."""
+    """What a reset removed. `done` is false for a dry run, which removes nothing."""
 
     part: ResetPart
     parts: tuple[RemovedPart, ...]
@@ -89,9 +91,10 @@ class ResetReport(NamedTuple):
 
 @on_wire("forget_report.v1", fields="done paths parts stays ignore_file ignore_lines ignored")
 class ForgetReport(NamedTuple):
-    """`done` false: a dry run, nothing was forgotten. `stays`: files that are still there.
+    """What was forgotten. `done` is false for a dry run. `stays` are forgotten files that are still in their folder.
 
-    The next ingest reads those again, unless `ignore_file` has the `ignore_lines`; `ignored`: they were written there.
+    The next ingest would read these again unless `ignore_file` has the `ignore_lines`; `ignored`: kb has written them
+    there.
     """
 
     paths: tuple[str, ...]
@@ -108,9 +111,9 @@ Purpose: TypeAlias = Literal["embedding", "language", "speech"]
 
 @on_wire("model_status.v1")
 class ModelStatus(NamedTuple):
-    """One model. `used_as` is its slot in the configuration; `problem` is the fault that verifying found.
+    """One model. `used_as` is its use in the configuration; `problem` is the fault that a verification found.
 
-    `purpose` is null for a model kb cannot assemble itself; `dimensions` is 0 for one that makes no vectors.
+    `purpose` is null for a model that kb cannot assemble; `dimensions` is 0 for a model that makes no vectors.
     """
 
     name: str
@@ -125,7 +128,9 @@ class ModelStatus(NamedTuple):
 
 
 class VectorTable(NamedTuple):
-    """One vector table. `used_as` is primary or secondary, `configured` until a run has come to it, null = unused."""
+    """One table of vectors. `used_as` is its model's slot, `configured` before the first run with that model, null if
+    unused.
+    """
 
     # `model` is None where nothing in SQLite knows the table.
 
@@ -140,9 +145,9 @@ class VectorTable(NamedTuple):
 @on_wire("index_report.v1", title="IndexReportV1")
 @dataclass(slots=True)
 class RebuildReport:
-    """What was rebuilt: rows of the lexical index, vectors embedded, taken from the cache, or restored; what there is.
+    """What was rebuilt: rows of the lexical index; vectors that were embedded, taken from the cache or restored.
 
-    `tables` are the vector tables afterwards, where vectors were asked for or nothing was; `dropped` those removed.
+    `tables` are the vector tables afterwards, empty if only the lexical index was rebuilt; `dropped` are removed ones.
     """
 
     fts_rows: int = 0
@@ -157,7 +162,7 @@ class RebuildReport:
 
 
 class ConfigValue(NamedTuple):
-    """One value. `origin` is default, file, flag or the environment variable."""
+    """One value of the configuration. `origin` is default, file, flag or the name of an environment variable."""
 
     value: Any
     origin: str
@@ -165,14 +170,16 @@ class ConfigValue(NamedTuple):
 
 @on_wire("config_report.v1")
 class ConfigReport(NamedTuple):
-    """Every key, `section.key`, in order; `file` is null when there is none."""
+    """Every key of the configuration, as `section.key`, in order; `file` is null if there is none."""
 
     file: Path | None
     values: Mapping[str, ConfigValue]
 
 
 class ClusterWorker(NamedTuple):
-    """A worker of a Dask scheduler; `lacks`: in words what is not as on this machine, so that it gets no such task."""
+    """A worker of a Dask scheduler; `lacks` says in words how it differs from this machine. With differences it gets no
+    work.
+    """
 
     address: str
     threads: int
@@ -181,7 +188,7 @@ class ClusterWorker(NamedTuple):
 
 @on_wire("cluster_report.v1")
 class ClusterReport(NamedTuple):
-    """The configured scheduler, its dashboard, its workers, and the models sent to them, if any."""
+    """The configured scheduler, its dashboard and workers, and the models that were sent to the workers."""
 
     scheduler: str
     dashboard: str
@@ -191,9 +198,10 @@ class ClusterReport(NamedTuple):
 
 @on_wire("proof.v1")
 class Proof(NamedTuple):
-    """Merkle roots, BLAKE3 in hex: over the other three; over documents; chunks with their text; vectors.
+    """Merkle roots of a knowledge base, BLAKE3 in hex: of its documents, of its chunks with their text, of its vectors,
+    and of these three together (`root`).
 
-    Two knowledge bases with the same root hold the same text, cut alike, with the same vectors.
+    Two knowledge bases with the same root have the same text, cut alike, with the same vectors.
     """
 
     root: str
@@ -204,7 +212,7 @@ class Proof(NamedTuple):
 
 @on_wire("export_report.v1")
 class ExportReport(NamedTuple):
-    """The archive, or the folder or address of a snapshot; its size, and the proof of what it holds."""
+    """The exported archive, or the folder or address of a snapshot; its size, and the proof of its contents."""
 
     file: str
     size_bytes: int
@@ -213,7 +221,9 @@ class ExportReport(NamedTuple):
 
 @on_wire("import_report.v1")
 class ImportReport(NamedTuple):
-    """The proof of what arrived; `settings` of the other machine that are others here, `key = value`."""
+    """The proof of the imported contents; `settings` lists settings of the exporting machine that differ here, `key =
+    value`.
+    """
 
     proof: Proof
     settings: tuple[str, ...]

@@ -39,14 +39,14 @@ class DocumentView(NamedTuple):
 
     @property
     def is_gone(self) -> bool | None:
-        """True where the file, or the archive that it was in, is not there any more."""
+        """True if the file no longer exists, None if it does."""
         places = Path(self.document.source_path), Path(self.document.source_path.partition(MEMBER)[0])
         return None if self.is_current or any(place.exists() for place in places) else True
 
 
 @on_wire(title="PageSizeV1")
 class PageSize(NamedTuple):
-    """Of a page, in points."""
+    """The size of a page, in points."""
 
     width: int
     height: int
@@ -60,13 +60,13 @@ class PageSize(NamedTuple):
         is_gone=view.is_gone?""",
 )
 class ShownDocument(NamedTuple):
-    """A document with its text as HTML in which nothing runs, and the place in it that was asked for.
+    """A document with its text as HTML without scripts, and the requested place in it.
 
-    `html`: a note or a notebook as it reads, each block with its lines as `data-from` and `data-to`, or of a file
-    in parts its text with that around it; null for other kinds. `lines`: each line of a text, from 1; null where
-    the kind is not cited by lines. Of other kinds `place_text` is what was read at the place, `before` and `after`
-    what is around a part, `speech` what is said in a recording, `pages` the sizes of a PDF's pages. `is_current`:
-    the file is as it was indexed; `is_gone`: it is not there any more.
+    `html`: a rendered note, with the lines of each block as `data-from` and `data-to`, or the text of a file in parts
+    around the place; null for other kinds. `lines`: the lines of a text, from 1; null for kinds that are not cited by
+    lines. For other kinds `place_text` is the text at the place, `before` and `after` the text around a part, `speech`
+    the speech of a recording, `pages` the sizes of a PDF's pages. `is_current`: the file has not changed since it was
+    indexed; `is_gone`: it no longer exists.
     """
 
     view: DocumentView
@@ -76,7 +76,7 @@ class ShownDocument(NamedTuple):
 
 @on_wire("answer_view.v1", fields="answer html")
 class ShownAnswer(NamedTuple):
-    """An answer with its text as HTML in which nothing runs, as notes are shown; null where it cannot be rendered."""
+    """An answer with its text as HTML without scripts, rendered like a note; null if that is not possible."""
 
     answer: Answer
     html: str | None
@@ -84,7 +84,7 @@ class ShownAnswer(NamedTuple):
 
 @on_wire(title="PlacedWordV1")
 class PlacedWord(NamedTuple):
-    """A word, its length in the direction of reading, and the space behind it up to the next; in points."""
+    """A word, its length in the reading direction, and the gap to the next word; both in points."""
 
     text: str
     width: float
@@ -109,7 +109,7 @@ class TextLine(NamedTuple):
 
 @on_wire("page_words.v1")
 class PageWords(NamedTuple):
-    """The words of a page, from 1, by lines in the order of reading; its size in points."""
+    """The words of a page (numbered from 1) by lines in reading order, and the size of the page in points."""
 
     page: int
     width: float
@@ -117,12 +117,12 @@ class PageWords(NamedTuple):
     lines: tuple[TextLine, ...]
 
     def to_json(self) -> bytes:
-        """The form that is cached."""
+        """The page as JSON, for the cache."""
         return json.dumps(self, separators=(",", ":")).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> PageWords:
-        """`to_json`, read back."""
+        """Reads back what `to_json` wrote."""
         page, width, height, lines = json.loads(data)
         found = ((line, tuple(PlacedWord(*word) for word in words)) for *line, words in lines)
         return cls(page, width, height, tuple(TextLine._make((*line, words)) for line, words in found))
@@ -130,7 +130,7 @@ class PageWords(NamedTuple):
 
 @on_wire(title="FacetValueV1", fields="value documents")
 class FacetCount(NamedTuple):
-    """A value and its documents."""
+    """A value of a filter, and how many documents have it."""
 
     facet: str
     value: str
@@ -139,9 +139,10 @@ class FacetCount(NamedTuple):
 
 @on_wire("facets.v1", fields="media lang tag folder trust kind code_lang source?")
 class Facets(NamedTuple):
-    """The values of each filter, the commonest first, each counted with the other filters in force.
+    """The values of each filter, the commonest first. A value's count is of documents that pass the other active
+    filters.
 
-    `source` is left out where all documents are of the workspace.
+    `source` is left out if all documents are in the workspace.
     """
 
     media: list[FacetCount]
@@ -155,16 +156,16 @@ class Facets(NamedTuple):
 
     @classmethod
     def of(cls, counts: Sequence[FacetCount]) -> Facets:
-        """The counts by their facets."""
+        """Groups counts by their facet."""
         by_facet: dict[str, Any] = {facet: [each for each in counts if each.facet == facet] for facet in cls._fields}
         return cls(**{**by_facet, "source": tuple(by_facet["source"])})
 
 
 @on_wire("found_counts.v1")
 class FoundCounts(NamedTuple):
-    """How many documents and passages hold a word of a question, and the values of each filter among them.
+    """How many documents and passages contain a word of a question, and the values of each filter among them.
 
-    `is_all`: no more were counted than are told; else there are more.
+    `is_all` is false if the count stopped at its limit, so that there are more.
     """
 
     documents: int
@@ -175,7 +176,7 @@ class FoundCounts(NamedTuple):
 
 @on_wire(title="MonthV1")
 class MonthCount(NamedTuple):
-    """Documents of a month, by language and kind."""
+    """How many documents of one language and kind are dated in a month."""
 
     month: str
     lang: str | None
@@ -185,7 +186,7 @@ class MonthCount(NamedTuple):
 
 @on_wire(title="NamedDocumentV1", fields="doc_path=workspace_path title")
 class PathRow(NamedTuple):
-    """A document, by its path."""
+    """The path, title and asset of a document."""
 
     # Of copies, `asset_id` is the content they share.
     workspace_path: str
@@ -195,7 +196,7 @@ class PathRow(NamedTuple):
 
 @on_wire(title="UnembeddedV1")
 class UnembeddedRow(NamedTuple):
-    """A document of which `missing` of its `passages` have no vector under the primary model."""
+    """A document, and how many of its passages have no vector under the primary model (`missing`)."""
 
     workspace_path: Annotated[str, Wire("doc_path")]
     title: str
@@ -205,7 +206,7 @@ class UnembeddedRow(NamedTuple):
 
 @on_wire(fields="doc_path=workspace_path title cosine")
 class NearDocument(NamedTuple):
-    """A document; `cosine` is that of the nearest two of their passages."""
+    """A document near another one; `cosine` compares their two nearest passages."""
 
     doc_id: str
     workspace_path: str
@@ -213,13 +214,13 @@ class NearDocument(NamedTuple):
     distance: float
 
     def cosine(self) -> float:
-        """1 − distance, to four digits."""
+        """1 − `distance`, rounded to four digits."""
         return round(1 - self.distance, 4)
 
 
 @on_wire(title="BrokenLinkV1")
 class BrokenLink(NamedTuple):
-    """A link that reaches no document; `nearest` is the document with the name most like it, null without any."""
+    """A link that reaches no document; `nearest` is the document with the most similar name, null for none."""
 
     link: LinkRow
     nearest: str | None
@@ -227,14 +228,14 @@ class BrokenLink(NamedTuple):
 
 @on_wire("broken_links.v1")
 class BrokenLinks(NamedTuple):
-    """Links that reach neither a document nor a file, by note and line."""
+    """Links that reach neither a document nor a file, ordered by note and line."""
 
     links: tuple[BrokenLink, ...]
 
 
 @on_wire("near_documents.v1", fields="doc_path near links? backlinks?")
 class NearDocuments(NamedTuple):
-    """The documents nearest to one, the nearest first; its links, and those that reach it."""
+    """The documents nearest to one document, nearest first, with the links from and to that document."""
 
     doc_path: str
     near: list[NearDocument]
@@ -244,7 +245,7 @@ class NearDocuments(NamedTuple):
 
 @on_wire("vault_map.v1", fields="months copies=copied unlinked coverage unembedded")
 class VaultMap(NamedTuple):
-    """Documents over time, groups of files with the same bytes, notes that link to nothing, unembedded documents."""
+    """Documents by month, groups of files with equal bytes, notes without links, and documents without vectors."""
 
     months: list[MonthCount]
     copies: list[PathRow]
@@ -253,15 +254,15 @@ class VaultMap(NamedTuple):
     unembedded: list[UnembeddedRow]
 
     def copied(self) -> list[list[PathRow]]:
-        """The documents that share their content, grouped by it."""
+        """The documents that have equal content, in groups."""
         return [list(group) for _, group in groupby(self.copies, key=lambda each: each.asset_id)]
 
 
 @on_wire("web_start.v1")
 class WebStart(NamedTuple):
-    """The defaults of a question, and the contents of the knowledge base; `csrf` goes with every POST.
+    """The defaults of a question and the size of the knowledge base; the page sends `csrf` with every POST.
 
-    `embedded`: how many of the passages are found by meaning, too.
+    `embedded` is how many of the passages have a vector.
     """
 
     version: str
