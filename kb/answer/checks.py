@@ -1,8 +1,8 @@
 """Checks each sentence of a generated text against the passages it cites: supported, not checked, weak, or dropped.
 
-A sentence is judged by the passages it cites. One without a marker takes those of the next marker; where none follows,
-the passage that has most of its words. The exact rules of `kb.answer.claims` judge first. Where they find no
-contradiction and the owner has configured a claim judge, its verdict decides.
+A sentence without a marker is judged by the passages of the next marker; if no marker follows, by the passage that has
+most of its words. The exact rules of `kb.answer.claims` judge first. Where they find no contradiction and the owner has
+configured a claim judge, its verdict decides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from kb.language.sentences import sentence_ranges
 
 
 class Read(NamedTuple):
-    """A sentence of a generated text with the passages it cites; none where it cites none of those given."""
+    """A sentence of a generated text, and the numbers of the given passages that it cites; empty if it cites none of
+    them.
+    """
 
     text: str
     cited: tuple[int, ...]
@@ -72,7 +74,7 @@ def _check(read: Read, question: str, passages: dict[int, Passage], judge: Claim
 
 
 def _decided(judged: Judged, second: SecondVerdict, language: str) -> Judged:
-    """The rules' contradiction, else the judge's verdict, with its reason."""
+    """A contradiction that the rules found, or else the claim judge's verdict, with its reason."""
     if judged.verdict == "contradiction":
         return judged
     if second.verdict == "support":
@@ -82,7 +84,9 @@ def _decided(judged: Judged, second: SecondVerdict, language: str) -> Judged:
 
 
 def _likeliest(text: str, passages: dict[int, Passage]) -> list[Passage]:
-    """The passage that contains most of a sentence's words, if its share is at least `MOST_WORDS`."""
+    """The passage that contains most of a sentence's words, in a list; empty if its share of them is below
+    `MOST_WORDS`.
+    """
     shares = [(-carried_share(text, [passage]), number) for number, passage in passages.items()]
     share, number = min(shares, default=(0.0, 0))
     return [passages[number]] if -share >= MOST_WORDS else []

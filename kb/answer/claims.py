@@ -60,16 +60,17 @@ _MAY_BE_OPERATOR = _OTHER_CONTENT | {"VX", "VCN", "JX", "JKB", "NNB", "NNG", "EP
 
 
 class Judged(NamedTuple):
-    """A verdict; `reason` says in the language of the question what differs or is missing, None for support."""
+    """A verdict; `reason` says, in the language of the question, what differs or is missing. None for support."""
 
     verdict: Verdict
     reason: str | None = None
 
 
 class Token(NamedTuple):
-    """A word, name or number of a sentence: as written, and as compared by `key`, `particle` and `quantity`.
+    """A word, name or number of a sentence: `text` as written, and `key`, `particle` and `quantity` by which it is
+    compared.
 
-    An `operator` negates, limits or doubts; a `break` is between two clauses.
+    An `operator` negates, limits or doubts; a `break` stands between two clauses.
     """
 
     text: str
@@ -79,26 +80,26 @@ class Token(NamedTuple):
     quantity: Quantity | None = None
 
     def is_same(self, other: Token) -> bool:
-        """Whether two tokens say the same in the same part of a sentence."""
+        """Whether two tokens mean the same and have the same role in their sentences."""
         if self.quantity is not None and other.quantity is not None:
             return self.quantity.agrees(other.quantity)
         return self.key == other.key and self.quantity is other.quantity and _may_stand_for(self, other)
 
     def is_other(self, other: Token) -> bool:
-        """Whether two tokens are different numbers of one unit, or different names, in the same part of a sentence."""
+        """Whether two tokens have the same role but are different names, or different numbers of one unit."""
         if self.quantity is not None and other.quantity is not None:
             return self.quantity.value != other.quantity.value and self.quantity.unit == other.quantity.unit
         return self.kind == other.kind == "name" and self.key != other.key and _may_stand_for(self, other)
 
 
 def _may_stand_for(one: Token, other: Token) -> bool:
-    """Whether two particles may mark the same part: a topic is a subject or an object."""
+    """Whether two Korean particles may mark the same role: a topic is a subject or an object."""
     particles = {one.particle, other.particle}
     return len(particles) == 1 or any(particles <= {part, "topic", ""} for part in ("subject", "object"))
 
 
 def judge_claim(claim: str, question: str, cited: Sequence[Passage]) -> Judged:
-    """Judges a sentence by the cited passages (at least one); what the question states needs no source."""
+    """Judges a sentence by the cited passages (at least one); a statement of the question itself needs no source."""
     language = query_language(question)
 
     def judged(verdict: Verdict, reason: str, *about: str) -> Judged:
@@ -196,7 +197,7 @@ def _absent_quotation(claim: str, cited: Sequence[Passage]) -> str | None:
 
 
 def _absent_number(claim: str, question: str, cited: Sequence[Passage]) -> Quantity | None:
-    """The first number or date that neither the passages nor the question have."""
+    """The first number or date of a claim that is neither in the passages nor in the question; None if all are."""
     known = [*(each for passage in cited for each in _quantities(_whole(passage))), *quantities(question)]
     absent = (number for number in quantities(claim) if not any(number.agrees(each) for each in known))
     return next((each for each in absent if each.unit != "ordinal"), None)
@@ -212,7 +213,10 @@ def _quantities(text: str) -> tuple[Quantity, ...]:
 
 
 def _absent_name(claim: str, question: str, cited: Sequence[Passage]) -> str | None:
-    """A name that neither the passages nor the question have; a name in another script than theirs does not count."""
+    """A name of a claim that is neither in the passages nor in the question; None if all are.
+
+    A name in another script than the passages' does not count.
+    """
     known = "\n".join((*map(_whole, cited), question)).lower()
     if has_hangul(claim) != has_hangul(known):
         return None
@@ -229,7 +233,9 @@ def _absent_name(claim: str, question: str, cited: Sequence[Passage]) -> str | N
 
 @functools.lru_cache(maxsize=64)
 def _pieces(passage: Passage) -> tuple[tuple[tuple[Token, ...], str], ...]:
-    """The sentences of a passage, each as tokens and as text; of code, its lines, where an `if` is no condition."""
+    """The sentences of a passage, each as tokens and as text. Source code is read by lines, in which `if` is no
+    condition.
+    """
     is_code = isinstance(passage.citation, CodeCitation)
     found = passage.text.split("\n") if is_code else [sentence.text for sentence in sentences(passage)]
     return tuple((_tokens(sentence), sentence) for sentence in found if len(sentence) <= LONGEST_CHARS)
@@ -242,9 +248,10 @@ def _holds(said: Sequence[Token], there: Sequence[Token]) -> bool:
 
 
 def _difference(said: Sequence[Token], there: Sequence[Token]) -> tuple[Token, Token] | None:
-    """The one token of a claim that a sentence has another token for, and that token.
+    """The only token of a claim for which a sentence has another token, and that other token; None if there is no such
+    pair.
 
-    Neighbouring numbers, such as those of a date, count as one.
+    Neighbouring numbers, such as those of a date, count as one token.
     """
     found = _aligned(said, there, may_differ=True)
     if found is None or not _is_whole(said, there, [at for _, at in found], _LEFT_OUT_BESIDE_ANOTHER):
@@ -258,9 +265,11 @@ def _difference(said: Sequence[Token], there: Sequence[Token]) -> tuple[Token, T
 
 
 def _aligned(said: Sequence[Token], there: Sequence[Token], *, may_differ: bool) -> list[tuple[Token, int]] | None:
-    """Each content token of a claim with its place in a sentence, in order and as near to the end as possible.
+    """Each content token of a claim with the index of its token in a sentence, in order and as near to the end as
+    possible.
 
-    Of several alignments, the one that leaves out least; None where a token is missing, or the claim has too few.
+    Of several alignments, the one that leaves out fewest tokens of the sentence. None if a token is missing, or if the
+    claim has too few tokens.
     """
     content = [token for token in said if token.kind not in ("operator", "break")]
     if sum(token.kind != "preposition" for token in content) < _FEWEST_TOKENS:
@@ -284,7 +293,11 @@ def _aligned(said: Sequence[Token], there: Sequence[Token], *, may_differ: bool)
 
 
 def _is_whole(said: Sequence[Token], there: Sequence[Token], places: Sequence[int], left_out: float) -> bool:
-    """Whether the sentence has few other words between these places, and the claim's operators in the clause around."""
+    """Whether a sentence, at the `places` of a claim's tokens, says just the claim.
+
+    It may have few other words between them, no condition, and the same operators as the claim in the clause around
+    them.
+    """
     first, last = places[0], places[-1]
     between = [there[at] for at in range(first, last) if at not in places]
     content = sum(token.kind in ("word", "name", "number") for token in said)

@@ -25,7 +25,7 @@ MODEL = "code_right"
 
 
 def code_evidence(db: Connection, found: CodeFound) -> Evidence:
-    """The evidence of the hits in source code."""
+    """How likely the hits in source code answer the question."""
     return _evidence(code_features(db, found), fitted(MODEL), found)
 
 
@@ -45,12 +45,12 @@ def _evidence(features: dict[str, float], weights: Fitted, found: CodeFound) -> 
 
 
 def _misses_uses(found: CodeFound) -> bool:
-    """Whether the question asks where something is used and no line uses it: its definition is no answer."""
+    """Whether the question asks for the uses of something but the first hit is none: a definition is no answer."""
     return found.wants_uses and found.is_of_code and found.hits[0].found_by != "use"
 
 
 def code_features(db: Connection, found: CodeFound) -> dict[str, float]:
-    """The features of the first hit: how it was found; for words, how many of the question's it has."""
+    """The features of the first hit: how it was found and, if by words, how many of the question's it has."""
     first = found.hits[0]
     features = {"bias": 1.0}
     if first.found_by in ("place", "use"):
@@ -73,8 +73,9 @@ def code_features(db: Connection, found: CodeFound) -> dict[str, float]:
 
 
 def _held(db: Connection, found: CodeFound) -> tuple[float, float]:
-    """Of the question's words, weighted by rarity: the share that the first hit has, and the rarity of the rarest word
-    that it lacks, relative to the rarest of all."""
+    """The share of the question's words that the first hit has, weighted by rarity, and the rarity of the rarest word
+    that it lacks, relative to the rarest word of all.
+    """
     total = queries.select_code_total(db)
     chunks = total.chunks if total else 0
     rows = queries.select_code_words(
@@ -104,7 +105,7 @@ _GOES_ON = ("(", "[", ",", "\\", "=", "&&", "||", "+")
 
 
 def answering(found: CodeFound, *, is_sure: bool) -> tuple[CodeHit, ...]:
-    """The hits to answer from, best first: those found in the same way as the first."""
+    """The hits to answer from, best first: those found in the same way as the first hit, up to a limit for each way."""
     first = found.hits[0]
     if first.found_by == "definition":
         return found.rivals[:SHOWN_RIVALS]
@@ -143,7 +144,9 @@ def _fenced(text: str, lang: str | None, place: int) -> str:
 
 
 def _pieces(hit: CodeHit) -> Iterator[tuple[int, int]]:
-    """The lines to quote of a hit, from 1, both included: statements of uses, else what the hit cites of its chunk."""
+    """The ranges of lines to quote from a hit, from 1, both ends included: statements that use the name, or else the
+    part of the chunk that the hit cites.
+    """
     lines = hit.passage.text.split("\n")
     first, last = hit.first_line, hit.first_line + len(lines) - 1
     if hit.found_by == "use":
@@ -163,7 +166,7 @@ def _pieces(hit: CodeHit) -> Iterator[tuple[int, int]]:
 
 
 def statement_at(lines: Sequence[str], at: int) -> tuple[int, int]:
-    """The first and last index of the statement around index `at`; it goes on while brackets are open."""
+    """The first and last index of the lines of the statement around `at`; it continues while brackets are open."""
     start = end = at
     while start > 0 and at - start < _STATEMENT_LINES:
         if _open(lines[start : at + 1]) >= 0 and not lines[start - 1].rstrip().endswith(_GOES_ON):

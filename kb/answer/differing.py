@@ -1,4 +1,4 @@
-"""Finds a second place that answers the same question otherwise: the limit is 20; from March on it is 30."""
+"""Finds a second place that answers the same question with another value: one says 20, the other 30 from March on."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _DATES = frozenset({"calendar-year", "month-of-year", "day-of-month", "season"})
 def differing(
     question: str, terms: Sequence[TermWeight], excerpts: Sequence[Excerpt], judge: PassageJudge
 ) -> Excerpt | None:
-    """The first of the other places whose best sentence gives another value of the same unit; None without one.
+    """The first excerpt of the other places whose best sentence gives another value of the same unit; None if none
+    does.
 
-    The judge finds that sentence nearly as likely an answer. Raises: ModelError.
+    The judge must find that sentence nearly as likely an answer as the first place's. Raises: ModelError.
     """
     first, *others = excerpts
     if first.logit is None or first.logit < _LEAST_LOGIT or not (values := _values(question, first)):
@@ -53,7 +54,7 @@ def differing(
 
 
 def _differ(values: Mapping[str, set[str]], others: Mapping[str, set[str]]) -> bool:
-    """Whether a unit has only other values, or one more beside the same: moved from the 22nd to the 29th."""
+    """Whether the second place has only other values of a unit, or one value more: moved from the 22nd to the 29th."""
     return any(
         others[unit].isdisjoint(values[unit])
         or (others[unit] > values[unit] and len(others[unit]) == len(values[unit]) + 1)
@@ -66,7 +67,7 @@ def _held(passage: Passage, weights: Mapping[str, float]) -> frozenset[str]:
 
 
 def _values(question: str, excerpt: Excerpt) -> Mapping[str, set[str]]:
-    """The values of the best sentence by unit, without those that the question names; dates only where it asks when."""
+    """The values of the best sentence by unit, without those in the question; dates only if it asks when."""
     named = {each.value for each in quantities(question)}
     asks_when = "time" in expectation(words_of(question).words).kinds
     found = defaultdict(set)

@@ -30,7 +30,7 @@ _LONGEST_RANGE = 20
 
 
 class Unmarked(NamedTuple):
-    """A text without its markers. Each of `marks` is (its place, the passages it names)."""
+    """A text without its markers. Each of `marks` is the position of a marker and the passages that it names."""
 
     text: str
     marks: tuple[tuple[int, tuple[int, ...]], ...]
@@ -63,9 +63,9 @@ def show_markers(numbers: Collection[int]) -> str:
 
 
 def without_brackets(text: str, places: Collection[int]) -> str:
-    """Quoted `text` with wide brackets in place of any text that looks like a marker of one of these places.
+    """Quoted `text` in which wide brackets replace everything that would look like a marker of one of these places.
 
-    Text between backticks stays: there `[0]` is code.
+    Text between backticks stays unchanged: there `[0]` is code.
     """
 
     def widened(found: re.Match[str]) -> str:
@@ -87,7 +87,7 @@ class MarkerFilter:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown now; the start of a possible marker is held back until it is whole."""
+        """The text that can be shown now; the beginning of a possible marker is held back until it is complete."""
         text = self._held + piece
         start = next((run.start() for run in _RUN.finditer(text) if run.end() == len(text)), len(text))
         if len(text) - start > _LONGEST_RUN:
@@ -99,7 +99,7 @@ class MarkerFilter:
         return self._rewritten(text[:cut])
 
     def end(self) -> str:
-        """What was held back when the stream ended."""
+        """The text that was still held back when the stream ended."""
         text, self._held = self._held, ""
         return self._rewritten(text)
 
@@ -139,7 +139,7 @@ def _outermost(run: str) -> list[tuple[int, int]]:
 
 
 def _numbers(bracketed: str) -> tuple[int, ...]:
-    """The passages a pair of brackets names; none where it contains anything but numbers."""
+    """The passages that a pair of brackets names; empty if there is anything but numbers between them."""
     found: dict[int, None] = {}
     for part in filter(None, _BETWEEN.split(bracketed)):
         match = _NUMBERS.fullmatch(part)
@@ -152,7 +152,7 @@ def _numbers(bracketed: str) -> tuple[int, ...]:
 
 
 def _without_opening(text: str) -> str:
-    """`text` without open brackets, so that text added after it can close none."""
+    """`text` without unclosed opening brackets, so that text added after it cannot close one."""
     run = max(text.rfind(char) for char in _CLOSING) + 1
     return text[:run] + "".join(char for char in text[run:] if char not in _OPENING)
 
@@ -166,7 +166,9 @@ _LONGEST_TAG = 40
 
 
 def without_thoughts(text: str) -> str:
-    """`text` without its thoughts; one without an end tag reaches to the end, one without a start to the beginning."""
+    """`text` without the model's thoughts. A thought without an end tag reaches to the end of the text, one without a
+    start tag begins at its beginning.
+    """
     shown = ThoughtFilter()
     kept = shown.feed(text) + shown.end()
     ends = [closing.end() for closing in _THOUGHT_ENDS.finditer(kept)]
@@ -182,7 +184,7 @@ class ThoughtFilter:
         self._before = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown now; the start of a possible tag is held back until it is whole."""
+        """The text that can be shown now; the beginning of a possible tag is held back until the tag is complete."""
         text = self._held + piece
         begun = _TAG_BEGUN.search(text[-_LONGEST_TAG:])
         cut = len(text) - len(begun[0]) if begun else len(text)
@@ -190,7 +192,7 @@ class ThoughtFilter:
         return self._shown(text[:cut])
 
     def end(self) -> str:
-        """What was held back when the stream ended."""
+        """The text that was still held back when the stream ended."""
         text, self._held = self._held, ""
         return self._shown(text)
 
@@ -212,7 +214,7 @@ CARRIED = 0.75
 
 
 def is_refusal(text: str, packed: Sequence[Passage]) -> bool:
-    """Whether a generated text says that the sources hold no answer: its first sentence does, or it says nothing."""
+    """Whether a generated text says that the sources have no answer: in its first sentence, or by being empty."""
     bare = take_markers(text).text.strip()
     said = (bare[start:end] for start, end in sentence_ranges(bare))
     first = next((sentence for sentence in said if not _refusal_pattern("preamble").fullmatch(sentence.strip())), "")

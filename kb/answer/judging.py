@@ -33,7 +33,7 @@ _FILE = Path(__file__).parent / "data" / "weights.tsv"
 
 
 class Fitted(NamedTuple):
-    """A model: its weights by feature, its other figures, and the label and the questions of its fit."""
+    """A fitted model: its weights by feature, its other figures, its version, and the questions it was fitted on."""
 
     version: str
     fitted_on: str
@@ -59,11 +59,11 @@ _LISTS = "exact_words"
 
 
 class Reading(NamedTuple):
-    """The signs against a sentence.
+    """Signs that a sentence does not answer a question.
 
-    `inexact` counts orders, numbers and directions that the sentence does not have. `strangers`: a name is missing in
-    the whole passage. `denied`: the question denies and the sentence does not. `opposed`: a word is missing and its
-    opposite is there.
+    `inexact` counts orders, numbers and directions of the question that the sentence lacks. `strangers`: the whole
+    passage lacks a name of the question. `denied`: the question negates and the sentence does not. `opposed`: a word of
+    the question is missing and its opposite is in the sentence.
     """
 
     inexact: int
@@ -78,7 +78,7 @@ class Reading(NamedTuple):
 
 
 def read_sentence(question: str, sentence: str, passage: Passage) -> Reading:
-    """A sentence of a passage read against a question."""
+    """Compares a sentence of a passage with a question, and returns the signs against it."""
     asked = words_of(question)
     stems = [folded_term(word) for word in asked.words]
     said = words_of(sentence)
@@ -100,7 +100,7 @@ def has_strangers(question: str, passage: Passage) -> bool:
 
 
 def _content(asked: Sequence[str]) -> list[int]:
-    """The places of the content words of a question, in scripts that separate words by spaces."""
+    """The indices of a question's content words, of scripts that separate words by spaces."""
     named = _named_as_asked(asked)
     return [
         at
@@ -110,14 +110,14 @@ def _content(asked: Sequence[str]) -> list[int]:
 
 
 def _named_as_asked(asked: Sequence[str]) -> frozenset[int]:
-    """The places of the two words after each "what", "which", "whose" and "how": they name the kind of answer."""
+    """The indices of the two words after each "what", "which", "whose" and "how": they name the kind of answer."""
     return frozenset(
         at + ahead for at, word in enumerate(asked) if word.lower() in words(_LISTS, "asking") for ahead in (1, 2)
     )
 
 
 def _stands(stem: str, stems: Collection[str]) -> bool:
-    """Whether the stems contain a stem, or another with the same beginning: govern, government."""
+    """Whether `stems` contain a stem, or another stem with the same beginning: govern, government."""
     return stem in stems or (
         len(stem) >= _PREFIX_CHARS and any(other.startswith(stem[:_PREFIX_CHARS]) for other in stems)
     )
@@ -150,15 +150,15 @@ _SAYS_THE_SAME = 0.8
 
 
 class Found(Protocol):
-    """The scores of a passage in a search; None where it has none."""
+    """The scores of a passage in a search; a score is None if the search did not compute it."""
 
     @property
     def late_score(self) -> float | None:
-        """The late interaction of the question with the passage's tokens."""
+        """The late-interaction score of the question's and the passage's tokens."""
 
     @property
     def lexical_share(self) -> float | None:
-        """bm25 / bm25max."""
+        """The BM25 score relative to the highest possible one, 0 to 1."""
 
     @property
     def is_own(self) -> int:
@@ -166,10 +166,10 @@ class Found(Protocol):
 
 
 class Standing(NamedTuple):
-    """A passage compared with the other hits.
+    """How a passage compares with the other hits.
 
-    `words` is the share of the question's words that it contains, `lead` the difference to the mean share of the 2nd to
-    20th, `token_lead` that of its score by tokens; 0 where passages have none.
+    `words` is the share of the question's words that it contains, `lead` that share minus the mean of the 2nd to 20th
+    hit, `token_lead` the same for the score by tokens; `token_lead` is 0 if passages have no tokens.
     """
 
     words: float
@@ -179,10 +179,10 @@ class Standing(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The pieces in the order of their passages, and their judgement; both likelihoods in [0, 1].
+    """The excerpts in the order of their passages, and the two likelihoods `about` and `right`, 0 to 1.
 
-    `doubt` says, in the question's language, why the best sentence may still be wrong: it denies what is asked
-    (`kb.answer.judging`), or is of other days. None without a doubt. `other` is a place that answers otherwise.
+    `doubt` says, in the question's language, why the best sentence may still be wrong: it denies what is asked, or is
+    about other days; None without a doubt. `other` is a place that gives a different answer, None if there is none.
     """
 
     excerpts: tuple[Excerpt, ...]
@@ -196,15 +196,19 @@ class Judgement(NamedTuple):
     other: Excerpt | None = None
 
     def stands(self, precision: float) -> bool:
-        """Whether at least this share of answers as likely as this one is right, by `limits`."""
+        """Whether the answer counts as sure: without a doubt, and so likely that at least the share `precision` is
+        right.
+        """
         return not precision or (self.doubt is None and self._is_likely(precision))
 
     def only_doubt(self, precision: float) -> str | None:
-        """The doubt, where it is the only reason against a sure answer."""
+        """The doubt, if only that keeps the answer from being sure; else None."""
         return self.doubt if precision and self._is_likely(precision) else None
 
     def limit(self, precision: float) -> float | None:
-        """The lowest likelihood at which this share of answers is right; None where it is not known."""
+        """The lowest likelihood at which the share `precision` of answers is right; None if no fitted limit reaches
+        that share.
+        """
         known = sorted((float(share), limit) for share, limit in self.limits.items())
         return next((limit for share, limit in known if share >= precision), None) if precision else 0.0
 
@@ -213,10 +217,10 @@ class Judgement(NamedTuple):
         return self.right >= (1.0 if limit is None else limit)
 
     def shown(self) -> tuple[Excerpt, ...]:
-        """What is shown of an answer: of the first passage, and the pieces of the second where they add something.
+        """The excerpts that a sure answer shows: the first, and perhaps the pieces of a second.
 
-        The second one answers otherwise; or its passage scores nearly as high, and the first one's text has not most of
-        its words.
+        The second is the place that answers differently. Without such a place it is the next excerpt, if its passage
+        scores nearly as high as the first and says something that the first does not.
         """
         first, *others = self.excerpts
         if self.other is not None:
@@ -233,7 +237,7 @@ class Judgement(NamedTuple):
         )
 
     def perhaps(self) -> tuple[Excerpt, ...]:
-        """What is shown where kb is not sure: of the first passage, and the pieces of the next ones."""
+        """The excerpts that an unsure answer shows: the first, and the pieces of further ones that add something."""
         first, *others = self.excerpts
         if self.other is not None:
             others.sort(key=lambda each: each is not self.other)
@@ -245,12 +249,12 @@ class Judgement(NamedTuple):
         return tuple(shown)
 
     def near(self) -> frozenset[str] | None:
-        """The chunks that a judge has read and does not find far from an answer; None where it has read none."""
+        """The ids of the chunks that a judge has read and found close to an answer; None if no judge has read any."""
         read = [(each.passage.chunk_id, each.logit) for each in self.excerpts if each.logit is not None]
         return frozenset(chunk for chunk, logit in read if logit >= _NEAR_LOGIT) if read else None
 
     def best_lines(self) -> dict[str, tuple[Passage, Sentence]]:
-        """The first line of the best piece of each passage, by chunk."""
+        """The first line of each passage's best sentence, by chunk id."""
         found = {}
         for each in self.excerpts:
             line, start = each.best.text.splitlines()[0], each.best.start
@@ -263,7 +267,7 @@ def _folded(text: str) -> str:
 
 
 def standing(best: Found, found: Sequence[Found]) -> Standing:
-    """Compares a passage, one of the first, with the other hits."""
+    """Compares a passage, one of the first hits, with the other hits."""
     words, by_tokens = best.lexical_share or 0.0, best.late_score
     lead = words - _usual([each.lexical_share or 0.0 for each in found], 0.0)
     scores = [each.late_score for each in found if each.late_score is not None]
@@ -272,7 +276,7 @@ def standing(best: Found, found: Sequence[Found]) -> Standing:
 
 
 def _usual(scores: Sequence[float], alone: float) -> float:
-    """The mean of the 2nd to 20th highest; `alone` where there is one at most."""
+    """The mean of the 2nd to 20th highest score; `alone` if there are fewer than two scores."""
     compared = sorted(scores, reverse=True)[1:_COMPARED]
     return sum(compared) / len(compared) if compared else alone
 
@@ -284,10 +288,10 @@ def judge(
     best: Standing,
     is_undated: bool = False,
 ) -> Judgement:
-    """Judges the pieces found for a question, by words where no judge has read them.
+    """Judges the excerpts found for a question, by words alone if no judge model has read them.
 
-    `best` is the standing of the first one's passage; `is_undated`: the question names days counted from today,
-    which no document is of. Both likelihoods are 0 without pieces.
+    `best` compares the first excerpt's passage with other hits. `is_undated`: the question names days relative to
+    today, but no document is dated so. Without excerpts both likelihoods are 0.
     """
     is_read = bool(excerpts) and excerpts[0].logit is not None
     about, right = (fitted(f"{model}.{'read' if is_read else 'words'}") for model in ("about", "right"))
@@ -300,7 +304,7 @@ def judge(
 def question_features(
     question: str, terms: Sequence[TermWeight], excerpt: Excerpt, best: Standing, is_undated: bool
 ) -> dict[str, float]:
-    """The features of a question with its best passage."""
+    """The features of a question and its best passage, by name."""
     passage = excerpt.passage
     return {
         "bias": 1.0,
@@ -325,6 +329,6 @@ def _missing(terms: Sequence[TermWeight], passage: Passage) -> float:
 
 
 def likelihood(model: Fitted, features: Mapping[str, float]) -> float:
-    """1 / (1 + exp(−Σ weight · feature))."""
+    """The likelihood 1 / (1 + exp(−Σ weight · feature))."""
     z = sum(model.weights.get(name, 0.0) * value for name, value in features.items())
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, z))))

@@ -59,10 +59,11 @@ _COLONS = (":", "：")
 
 
 class Excerpt(NamedTuple):
-    """What is shown of a passage: its pieces, the best one first, and the ranges of its text that hold them, in order.
+    """The part of a passage that an answer shows: its pieces, the best one first, and the ranges of text that contain
+    them.
 
-    `best` is the best sentence, `score` its score (higher is better). `logit`: a judge's, that the passage answers;
-    None where none has read it.
+    `best` is the best sentence and `score` its score (higher is better). `logit` is a judge's score that the passage
+    answers, None if no judge has read it.
     """
 
     passage: Passage
@@ -73,17 +74,17 @@ class Excerpt(NamedTuple):
     logit: float | None = None
 
     def text(self) -> str:
-        """The shown ranges, a line end between them."""
+        """The text of the shown ranges, separated by line ends."""
         return "\n".join(self.passage.text[start:end] for start, end in self.shown)
 
     def brief(self) -> Excerpt:
-        """The first lines of the best sentence alone."""
+        """The excerpt reduced to the first lines of its best sentence."""
         text = "\n".join(self.best.text.split("\n")[:_BRIEF_LINES]).rstrip()
         line = self.best._replace(text=text, end=self.best.start + len(text))
         return self._replace(pieces=(line,), shown=((line.start, line.end),))
 
     def alone(self) -> Excerpt:
-        """The pieces without their surroundings; two with nothing between them are one range."""
+        """The excerpt reduced to its pieces, without surroundings; two adjacent pieces become one range."""
         ranges = [(piece.start, piece.end) for piece in self.pieces]
         start, end = min(ranges)[0], max(ranges)[1]
         between = self.passage.text[min(ranges)[1] : max(ranges)[0]]
@@ -92,7 +93,7 @@ class Excerpt(NamedTuple):
 
 
 def term_weights(index: Index, terms: Sequence[Term]) -> tuple[TermWeight, ...]:
-    """The terms with their rarity, which is above 0 for a word of every passage too."""
+    """The terms with their rarity, which is above 0 even for a word that every passage has."""
     return tuple(TermWeight(term.text, row.idf) for term, row in zip(terms, index.term_counts(terms), strict=True))
 
 
@@ -114,7 +115,7 @@ def sentence_words(question: str, terms: Sequence[TermWeight], passage: Passage)
 
 
 def folded_weights(terms: Sequence[TermWeight]) -> dict[str, float]:
-    """The terms in folded form, each with its idf; where several fold to one, the rarest one's."""
+    """The terms in folded form with their idf; if several terms fold to the same form, the highest idf counts."""
     weights: dict[str, float] = {}
     for term, idf in terms:
         folded = folded_term(term)
@@ -130,10 +131,11 @@ def found_terms(words: Words, weights: Mapping[str, float]) -> frozenset[str]:
 def read_excerpts(
     question: str, terms: Sequence[TermWeight], passages: Sequence[Passage], judge: PassageJudge | None
 ) -> tuple[Excerpt, ...]:
-    """What to show of each passage that has sentences, the likeliest first.
+    """The excerpt of each passage that has sentences, the likeliest first.
 
-    The question's words choose the pieces of a passage. A judge reads up to `COMPARED_PASSAGES` that score nearly as
-    high as the first: whole, which chooses their pieces, then these pieces alone. The mean of both logits orders them.
+    The question's words choose the pieces of a passage. A judge reads up to `COMPARED_PASSAGES` passages that score
+    nearly as high as the first: each as a whole, to choose its pieces, and then these pieces alone. The mean of both
+    logits gives the order.
     """
     scored = [(each, sentence_words(question, terms, each)) for each in passages]
     scored = [each for each in scored if each[1]]
@@ -149,7 +151,7 @@ def read_excerpts(
 
 
 def _read(question: str, passage: Passage, by_words: Sequence[tuple[Sentence, float]], judge: PassageJudge) -> Excerpt:
-    """The pieces of a passage that a judge finds likely, and its logit of both readings."""
+    """The excerpt of the pieces that a judge finds likely, with the mean logit of both readings."""
     whole = judge.read(question, passage, [sentence for sentence, _ in by_words])
     chosen = choose_pieces(question, passage, _joined(by_words, whole.sentences))
     alone = judge.read(question, passage._replace(text=chosen.alone().text()), ())
@@ -196,7 +198,7 @@ def _lies_in(sentence: Sentence, ranges: Sequence[Range]) -> bool:
 
 
 def _merged(ranges: Sequence[Range]) -> list[Range]:
-    """The ranges in order, overlapping ones as one."""
+    """The ranges in order, with overlapping ones merged."""
     merged: list[Range] = []
     for start, end in sorted(ranges):
         if merged and start < merged[-1][1]:
@@ -209,7 +211,9 @@ def _merged(ranges: Sequence[Range]) -> list[Range]:
 def _surroundings(
     text: str, lines: Sequence[Line], scored: Sequence[tuple[Sentence, float]], pieces: Sequence[Range]
 ) -> list[Range]:
-    """The pieces with the best sentences beside and between them, up to `SHOWN_CHARS`, and what these announce."""
+    """The pieces with the best sentences next to and between them, up to `SHOWN_CHARS`, and the lists that these
+    announce.
+    """
     shown = {at for at, (sentence, _) in enumerate(scored) if any(s <= sentence.start < e for s, e in pieces)}
     left = SHOWN_CHARS - sum(end - start for start, end in pieces)
     while True:
@@ -241,7 +245,7 @@ def _surroundings(
 def _piece(
     text: str, lines: Sequence[Line], scored: Sequence[tuple[Sentence, float]], best: int, wants_all: bool
 ) -> Range:
-    """The whole of which a sentence is a part: an item, a list, a table, a code block; else the sentence."""
+    """The list item, list, table or code block that contains a sentence; else the sentence itself."""
     sentence = scored[best][0]
     first, last = _line_at(lines, sentence.start), _line_at(lines, sentence.end)
     alone = sentence.start, sentence.end
@@ -273,7 +277,7 @@ def _is_listed(text: str, lines: Sequence[Line], sentence: Sentence) -> bool:
 
 
 def _list_around(text: str, lines: Sequence[Line], *sentences: Sentence) -> Range | None:
-    """The list whose items hold all these sentences; None where there is none, or it is long."""
+    """The list that contains all these sentences in its items; None if there is none, or if it is too long."""
     lists = set()
     for each in sentences:
         head = None if is_code(text, each.start) else _item_head(lines, _line_at(lines, each.start))
@@ -285,7 +289,7 @@ def _list_around(text: str, lines: Sequence[Line], *sentences: Sentence) -> Rang
 
 
 def _announces(text: str, lines: Sequence[Line], last: int, sentence: Sentence) -> bool:
-    """Whether a sentence ends in a colon, or is a label: a short line above a list, without the end of a sentence."""
+    """Whether a sentence ends in a colon, or is a label: a short line above a list that has no end of a sentence."""
     if _is_open(text, sentence.end):
         return True
     said = sentence.text.rstrip("*_ ")
@@ -296,7 +300,7 @@ def _announces(text: str, lines: Sequence[Line], last: int, sentence: Sentence) 
 
 
 def _is_open(text: str, end: int) -> bool:
-    """Whether a text breaks off behind a colon."""
+    """Whether a text breaks off after a colon."""
     return text[max(0, end - 10) : end].rstrip("*_ \n").endswith(_COLONS)
 
 
@@ -309,7 +313,7 @@ def _item(whole: Range, alone: Range) -> Range:
 
 
 def _grown(text: str, scored: Sequence[tuple[Sentence, float]], at: int) -> Range:
-    """The sentence; a very short one with the better of the sentences beside it in its paragraph."""
+    """The range of a sentence; a very short sentence is joined with the better of its neighbours in the paragraph."""
     start, end = scored[at][0].start, scored[at][0].end
     if end - start >= _SHORT_CHARS:
         return start, end
@@ -334,7 +338,7 @@ def _is_row(text: str, line: Line) -> bool:
 
 
 def _rows(text: str, lines: Sequence[Line], first: int, last: int) -> Range:
-    """The rows of a table around one, with its header."""
+    """The whole table that contains some lines."""
     while first and _is_row(text, lines[first - 1]):
         first -= 1
     while last + 1 < len(lines) and _is_row(text, lines[last + 1]):
@@ -348,14 +352,14 @@ def _indent(text: str, line: Line) -> int:
 
 
 def _item_head(lines: Sequence[Line], at: int) -> int | None:
-    """The line that begins the list item of a line; None outside of lists."""
+    """The index of the line at which the list item of a line begins; None outside of lists."""
     while at and lines[at].kind == "text" and lines[at - 1].kind in ("item", "text"):
         at -= 1
     return at if lines[at].kind == "item" else None
 
 
 def _items_below(text: str, lines: Sequence[Line], head: int) -> int:
-    """The last line of an item: the lines it goes on with, and the items below it."""
+    """The index of the last line of a list item, its continuation lines and nested items included."""
     last, indent = head, _indent(text, lines[head])
     for at in range(head + 1, len(lines)):
         line = lines[at]
@@ -370,7 +374,7 @@ def _items_below(text: str, lines: Sequence[Line], head: int) -> int:
 
 
 def _list(text: str, lines: Sequence[Line], head: int) -> Range:
-    """The whole list that an item is of, with all below its items."""
+    """The whole list that an item belongs to, nested items included."""
     indent = _indent(text, lines[head])
     first = head
     for at in range(head - 1, -1, -1):
@@ -391,7 +395,7 @@ def _list(text: str, lines: Sequence[Line], head: int) -> Range:
 
 
 def _announced(text: str, lines: Sequence[Line], last: int, alone: Range) -> Range:
-    """A sentence that ends in a colon, with the list or the code below it."""
+    """The range of a sentence that ends in a colon, together with the list or code below it."""
     below = next((at for at in range(last + 1, len(lines)) if lines[at].kind != "blank"), None)
     if below is None:
         return alone

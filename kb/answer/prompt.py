@@ -44,10 +44,10 @@ def build_prompt(
     model: LanguageModel,
     budget_tokens: int,
 ) -> tuple[tuple[Message, ...], tuple[Passage, ...]]:
-    """The messages, and the passages that fit in them.
+    """The messages for the model, and the passages that fit into them.
 
-    The instructions and the question are always whole; then the passages, best first; then as many of the newest turns
-    of the conversation as fit. Raises: PromptTooLong where not even the question and one passage fit.
+    The instructions and the question are always whole. Then come the passages, best first, and as many of the newest
+    turns of the conversation as fit. Raises: PromptTooLong if the question and one passage do not fit.
     """
     bare = _messages(version, question, language, (), ())
     left = budget_tokens - model.count_prompt_tokens(bare)
@@ -87,21 +87,23 @@ def _messages(
 
 
 def _said(turn: Turn) -> tuple[Message, Message]:
-    """A turn, each message on one line and without markers, which would now name other passages."""
+    """The messages of an earlier turn, each on one line. Their markers are removed, as they would name other passages
+    now.
+    """
     answer = take_markers(stored_text(turn.answer)).text
     return Message("user", " ".join(stored_text(turn.question).split())), Message("assistant", " ".join(answer.split()))
 
 
 @functools.cache
 def template(version: str) -> tuple[str, str]:
-    """The system and the user text of a template, with its places in braces."""
+    """The system text and the user text of a template, with placeholders in braces."""
     text = (_TEMPLATES / f"{version}.txt").read_text(encoding="utf-8")
     system, _, user = text.removeprefix("[system]\n").partition("[user]\n")
     return system.strip(), user.strip()
 
 
 def filled(text: str, **values: str) -> str:
-    """`text` with its places filled in one pass: inserted text is not searched for places."""
+    """`text` with its placeholders replaced in one pass, so that inserted text is not searched for placeholders."""
     parts: list[str] = []
     while True:
         found = [(at, name) for name in values if (at := text.find("{" + name + "}")) >= 0]
@@ -119,9 +121,9 @@ _LEAST_CHARS = 80
 def pack(passages: Sequence[Passage], budget_tokens: int, cost_tokens: Callable[[Passage], int]) -> tuple[Passage, ...]:
     """The passages that fit the budget, numbered from 1 in their order.
 
-    A passage that does not fit is left out and the next one tried. While none has fitted, it is cut after a sentence,
-    if enough remains. If no passage fits either way, any whole sentence is better than none. `cost_tokens` counts a
-    passage as the prompt will show it.
+    A passage that does not fit is skipped, and the next one is tried. As long as none has fitted, it is cut after a
+    sentence if enough remains. If no passage fits in either way, any whole sentence is taken. `cost_tokens` counts a
+    passage as the prompt shows it.
     """
     packed: list[Passage] = []
     cut: list[Passage] = []
@@ -169,7 +171,7 @@ def plan_messages(question: str, most: int) -> tuple[Message, ...]:
 
 
 def read_plan(reply: str, most: int) -> tuple[str, ...]:
-    """The questions in a reply, each once; none where it is something else."""
+    """The questions in a model's reply, without repetitions; empty if the reply has another form."""
     return tuple(dict.fromkeys(_questions(reply)))[:most]
 
 
@@ -189,7 +191,7 @@ def next_messages(
 
 
 def read_next(reply: str) -> str | None:
-    """The question in a reply; None where the reply says that nothing is needed, or asks nothing."""
+    """The question in a model's reply; None if the reply says that nothing is needed, or contains no question."""
     said = without_thoughts(reply)
     return None if _DONE.match(said) else next(iter(_questions(reply)), None)
 

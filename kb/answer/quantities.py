@@ -10,7 +10,9 @@ from kb.language.lists import rows
 
 
 class Quantity(NamedTuple):
-    """A value in its plainest spelling, and its unit, "" where the text names none; at `start`..`end` of the text."""
+    """A number or date in one normal form, and its unit, "" if the text names none; it is at `start`..`end` of the
+    text.
+    """
 
     value: str
     unit: str
@@ -23,7 +25,7 @@ class Quantity(NamedTuple):
         return self.value == other.value and ("" in (self.unit, other.unit) or self.has_unit_of(other))
 
     def has_unit_of(self, other: Quantity) -> bool:
-        """Whether two quantities may count the same thing by their units: 2번 is twice, or number two."""
+        """Whether two quantities may count the same thing, judged by their units: 2번 may mean twice, or number two."""
         return self.unit == other.unit or {self.unit, other.unit} == {"time", "label"}
 
 
@@ -31,7 +33,7 @@ _LISTS = rows("quantities")
 
 
 def _numbered(kind: str) -> dict[str, int]:
-    """Each word of a kind → its number."""
+    """The number that each word of a kind stands for."""
     return {word: int(number) for word, number in map(str.split, _LISTS[kind])}
 
 
@@ -67,7 +69,7 @@ _LABELLED = re.compile(r"(?:\b[A-Z]\w*|\b(?i:version|release|port|page|chapter|n
 
 
 def quantities(text: str) -> list[Quantity]:
-    """The quantities of a text in order; of overlapping ones, the one that says more."""
+    """The quantities of a text in order. Of overlapping ones only the more specific one is included."""
     found: list[Quantity] = []
     taken = [False] * (len(text) + 1)
     for pattern, read in _READERS:

@@ -1,8 +1,8 @@
-"""Splits a question into parts, and adds the previous question where it depends on that.
+"""Splits a question into parts, and adds the previous question if the question depends on it.
 
-Both are rules, without a model. A question follows up where it points back (그건, 거기, it, they …) or has at most one
-content word. A question has parts where it has two question words, a comparison, or several questions in a row. Where
-the rules are not sure it stays whole, because a question that is wrongly cut finds less.
+Both work by rules, without a model. A question follows up if it points back (그건, 거기, it, they …) or has at most one
+content word. A question has parts if it has two question words, a comparison, or several questions in a row. If the
+rules are not sure, the question stays whole, because a wrongly cut question finds less.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def resolve(question: str, history: Sequence[Turn]) -> str:
-    """The text to search for: the question, after the last search text where it follows up on that."""
+    """The text to search for: the question; if it follows up, the search text of the turn before comes first."""
     question = " ".join(stored_text(question).split())
     if not history or not follows_up(question):
         return question
@@ -47,7 +47,7 @@ _LONGEST_SIDE_CHARS = 60
 
 
 class Part(NamedTuple):
-    """One part as a question: the shown text and the search text."""
+    """One part of a question: the text to show, the text to search for, and the reason of the step."""
 
     text: str
     search_text: str
@@ -55,14 +55,14 @@ class Part(NamedTuple):
 
 
 def split_question(question: str) -> tuple[Part, ...]:
-    """The parts of a question in their order; none where it is one question."""
+    """The parts of a question in their order; empty if it cannot be split."""
     text = " ".join(stored_text(question).split())
     found = _compared(text) or _each(text) or _in_a_row(text) or _joined(text) or _joined_in_korean(text)
     return found[:MOST_PARTS] if len(found) > 1 else ()
 
 
 def _compared(text: str) -> tuple[Part, ...]:
-    """Both sides of a comparison."""
+    """Both sides of a comparison as parts; empty if the text is none."""
     for kind in _COMPARISONS:
         match = pattern("compound", kind, re.IGNORECASE).search(text)
         if match is None:
@@ -74,7 +74,9 @@ def _compared(text: str) -> tuple[Part, ...]:
 
 
 def _whole(one: str, other: str) -> tuple[str, str]:
-    """Both sides, each with their shared word: Query and Path parameters → Query parameters, Path parameters."""
+    """Two sides of a comparison, each with the word they share: Query and Path parameters → Query parameters, Path
+    parameters.
+    """
     words, others = one.split(), other.split()
     is_shared = one.isascii() and len(words) == 1 and len(others) == 2 and one.lower() not in other.lower().split()
     return (f"{one} {others[-1]}" if is_shared else one), other
@@ -96,7 +98,7 @@ def _each(text: str) -> tuple[Part, ...]:
 
 
 def _fitting(particle: str, word: str) -> str:
-    """The particle in the form that follows the word: 은 after a consonant, 는 after a vowel."""
+    """The form of a particle that may follow the word: 은 after a consonant, 는 after a vowel."""
     pairs = {"은": "은는", "는": "은는", "이": "이가", "가": "이가"}
     if particle not in pairs or not "가" <= word[-1] <= "힣":
         return particle
@@ -104,7 +106,9 @@ def _fitting(particle: str, word: str) -> str:
 
 
 def _in_a_row(text: str) -> tuple[Part, ...]:
-    """Questions that each end with a question mark; one that says too little joins the previous one."""
+    """The questions of a text that each end with a question mark; a question that says too little joins the previous
+    one.
+    """
     sentences = _ENDED.split(text)
     if sum(each.endswith(("?", "？")) for each in sentences) < 2:
         return ()
@@ -119,7 +123,7 @@ def _in_a_row(text: str) -> tuple[Part, ...]:
 
 
 def _joined(text: str) -> tuple[Part, ...]:
-    """Two questions with `and` between them, each with a question word."""
+    """Two English questions joined by `and`, each with a question word; empty if the text has another form."""
     pieces: list[str] = []
     at = 0
     for match in pattern("compound", "joined_en", re.IGNORECASE).finditer(text):
@@ -132,7 +136,9 @@ def _joined(text: str) -> tuple[Part, ...]:
 
 
 def _joined_in_korean(text: str) -> tuple[Part, ...]:
-    """Two clauses with -고, -며 or 그리고 between them, each with a question word."""
+    """Two Korean clauses joined by -고, -며 or 그리고, each with a question word; empty if the text
+    has another form.
+    """
     words = [] if _TOLD.search(text) else text.split()
     asks, joins, helps = (pattern("compound", kind) for kind in ("asks_ko", "joins_ko", "helps_ko"))
     pieces: list[list[str]] = [[]]
@@ -155,7 +161,7 @@ def _joined_in_korean(text: str) -> tuple[Part, ...]:
 
 
 def _ended(part: str) -> str:
-    """A part of a Korean question as a question: 무엇이고 → 무엇인가?, 재시도하며 → 재시도하나?"""
+    """A part of a Korean question with the ending of a question: 무엇이고 → 무엇인가?, 재시도하며 → 재시도하나?"""
     words = part.rstrip(" ,，;").split()
     while len(words) > 1 and words[-1] in _CONJUNCTIONS:
         words.pop()
@@ -179,7 +185,7 @@ def _topic(words: Sequence[str]) -> Sequence[str]:
 
 
 def _standing(texts: Sequence[str]) -> tuple[Part, ...]:
-    """Each text as a part; the search text of a follow-up begins with the first part."""
+    """The texts as parts; the search text of a part that refers back begins with the first part."""
     parts = []
     for position, text in enumerate(texts):
         text = _JOINED_BY.sub("", text)
@@ -195,5 +201,5 @@ def _asks(text: str) -> bool:
 
 
 def _content(text: str) -> list[str]:
-    """The content words."""
+    """The content words of a text."""
     return [word for word in _WORD.findall(text) if not is_stopword(word)]

@@ -1,10 +1,10 @@
 """The extractive answer: quotes passages, each with its marker and place, without a model.
 
-The pieces that answer (`kb.answer.pieces`) are its claims; its text shows their surroundings too. A table row comes
-below its table's header, the first of several list items after its list mark. The shown text is the source's, character
-for character. An ellipsis replaces what is left out (sentences between two pieces, lines of mere markup, and the rows
-between a table's header and a row), and the lines of a page are joined to paragraphs. Only text that looks like a
-marker of this answer is changed, to wide brackets; in code, which is in a separate block, it stays.
+The pieces that answer (`kb.answer.pieces`) are the claims; the text of the answer also shows their surroundings. A
+table row is shown below its table's header, and the first of several list items after its list mark. The shown text is
+the source's, character for character, except for three changes. An ellipsis replaces omitted text (sentences between
+two pieces, lines of mere markup, rows between a header and a row). The lines of a PDF page are joined to paragraphs.
+Text that looks like a marker of this answer gets wide brackets, except in code, which is in a separate block.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ def quotes_in(text: str) -> tuple[str, ...]:
 
 
 def stands_in(quote: str, source: str) -> bool:
-    """Whether a source contains a quotation, whose last punctuation may be that of the quoting sentence."""
+    """Whether a source contains a quotation, whose last punctuation mark may belong to the quoting sentence."""
     return occurs(quote.strip(" .,…"), source, "words")
 
 
 def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
-    """The place of a sentence: its lines, times or regions; the passage's place where it has none of these."""
+    """The citation of a sentence by its lines, times or regions; the passage's citation if the passage has none of
+    these.
+    """
     cited = passage.citation
     if passage.is_cited_by_place and (spans := json.loads(passage.source_spans_json)):
         origin = spans[0]["char_start"]
@@ -76,9 +78,9 @@ _LEFT_OUT = "…"
 
 
 def show_excerpt(excerpt: Excerpt, place: int, places: Collection[int]) -> str:
-    """What is shown of a passage with its marker, which follows a code block or a table on a separate line.
+    """The shown text of an excerpt with its marker, which is on a separate line after a code block or a table.
 
-    `places` are the numbers that a text in brackets would be taken for.
+    `places` are the numbers that count as markers, so that other text in such brackets has to be changed.
     """
     shown = f"\n{_LEFT_OUT}\n".join(_shown(excerpt.passage, each, places) for each in excerpt.shown)
     marker = show_markers((place,))
@@ -86,7 +88,7 @@ def show_excerpt(excerpt: Excerpt, place: int, places: Collection[int]) -> str:
 
 
 def _shown(passage: Passage, part: Range, places: Collection[int]) -> str:
-    """A range of a passage without lines of mere markup, below the header of its table or behind its list mark."""
+    """A range of a passage as shown: without lines of mere markup, below its table's header or after its list mark."""
     text, (start, end) = passage.text, part
     part_text = text[start:end]
     if isinstance(passage.citation, (PageCitation, RegionCitation)):  # a page and a picture contain no markup
@@ -98,7 +100,7 @@ def _shown(passage: Passage, part: Range, places: Collection[int]) -> str:
 
 
 def _table_head(text: str, start: int, end: int) -> str:
-    """For a range that begins in a table row, the table's header with its ruler, and the row up to it; else empty."""
+    """The header and ruler of the table in which a range begins, and the row up to the range; "" outside of tables."""
     begin = text.rfind("\n", 0, start) + 1
     above = text[:begin].split("\n")[:-1] if "|" in text[begin:end].split("\n")[0] else []
     rows = list(takewhile(lambda line: "|" in line, reversed(above)))[::-1]
@@ -108,13 +110,15 @@ def _table_head(text: str, start: int, end: int) -> str:
 
 
 def _item_mark(text: str, start: int, end: int) -> str:
-    """The list mark of the item that the range begins with, if the range goes on to further lines; else empty."""
+    """The list mark of the item with which a range begins, if the range has further lines; else ""."""
     before = text[text.rfind("\n", 0, start) + 1 : start]
     return before.lstrip(" \t>") if "\n" in text[start:end] and _ITEM_MARK.fullmatch(before) else ""
 
 
 def _readable(text: str, places: Collection[int]) -> str:
-    """The lines with words, unchanged, rows of a table together; an ellipsis for the lines between them without."""
+    """The lines with words, unchanged and with table rows together; an ellipsis replaces lines without words between
+    them.
+    """
     if not any(map(_FENCE.match, text.split("\n"))):
         text = _ROWS_APART.sub("\n", text)
     lines: list[str] = []
@@ -156,9 +160,10 @@ UNSURE_LINES = 20
 
 
 def quote_briefly(excerpts: Sequence[Excerpt], first: int = 1) -> Quoted:
-    """The passages, word for word, in `UNSURE_LINES`.
+    """Quotes the excerpts in at most `UNSURE_LINES` lines.
 
-    Where they do not fit, the others' best lines, then of the first one its pieces, then fewer others.
+    If they do not fit, the other excerpts are cut to their best lines, then the first to its pieces, then others are
+    left out.
     """
     best, others = excerpts[:1], excerpts[1:]
     lines, pieces = [each.brief() for each in others], [each.alone() for each in best]
@@ -171,9 +176,9 @@ def quote_briefly(excerpts: Sequence[Excerpt], first: int = 1) -> Quoted:
 
 
 def quote_excerpts(excerpts: Sequence[Excerpt], first: int = 1) -> Quoted:
-    """Pieces of passages and their surroundings, word for word, the most likely passage first.
+    """Quotes the pieces of passages with their surroundings, the most likely passage first.
 
-    Markers are counted from `first`; each piece is a claim.
+    Markers count from `first`; each piece is a claim.
     """
     numbered = tuple(enumerate(excerpts, first))
     claims = tuple(

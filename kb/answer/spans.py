@@ -1,7 +1,7 @@
-"""Cuts an answer's text into spans: the pieces or sentences that answer, their markers, and what is around them.
+"""Cuts an answer's text into spans: pieces or sentences that answer, their markers, and the text around them.
 
 Every surface paints these spans and nothing else: the command line, the terminal UI, the page, the text for agents.
-They follow from the stored text and claims, so that an older answer has them too.
+They are computed from the stored text and claims, so that older answers have them too.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _CODE_OR_MARKER = re.compile(r"`[^`\n]*`|(?P<marker>\[\d{1,9}\])")
 
 
 def with_spans(answer: Answer) -> Answer:
-    """The answer with the spans of its text, and why kb is sure of it or not."""
+    """The answer with the spans of its text, and with the sentence on why kb is sure of it or not."""
     return answer._replace(spans=tuple(_spans(answer)), why=why_words(answer))
 
 
 def _spans(answer: Answer) -> Iterator[Span]:
-    """The spans in order; together they are the text."""
+    """The spans in order; joined, they are the text of the answer."""
     text = answer.text
     if answer.refusal_reason is not None:
         yield Span("plain", "prose", text)
@@ -59,14 +59,14 @@ def _spans(answer: Answer) -> Iterator[Span]:
 
 
 def _around(at: Range, named: Mapping[Range, V]) -> V | None:
-    """The name of the range that holds another; None where none does."""
+    """The value of the first range in `named` that contains the range `at`; None if none does."""
     return next((name for (start, end), name in named.items() if start <= at[0] and at[1] <= end), None)
 
 
 def _claims(answer: Answer) -> Iterator[tuple[Range, int]]:
-    """The ranges of the text that claims are, each with the number of its claim, from 0.
+    """The ranges of the text that are claims, each with the index of its claim, from 0.
 
-    A claim is found as a whole, else line by line: the text leaves out lines of mere markup.
+    A claim is found as a whole, or else line by line, as the text leaves out lines of mere markup.
     """
     taken: list[Range] = []
     for number, claim in enumerate(answer.claims):
@@ -81,7 +81,7 @@ def _claims(answer: Answer) -> Iterator[tuple[Range, int]]:
 
 
 def _lines_of(claim: str, text: str) -> Iterator[Range]:
-    """The places of a claim's lines in a text, each behind the one before; lines that are not there are left out."""
+    """The ranges of a claim's lines in a text, each after the one before; lines that the text lacks are skipped."""
     end = 0
     for line in filter(None, map(str.strip, claim.split("\n"))):
         at = text.find(line, end)
@@ -95,7 +95,7 @@ def _overlaps(at: Range, ranges: Sequence[Range]) -> bool:
 
 
 def _forms(text: str) -> Iterator[tuple[Range, SpanForm]]:
-    """The ranges of code, fences included, and of table rows."""
+    """The ranges of code blocks (fences included) and table rows, with their form."""
     fence = ""
     for line in text_lines(text):
         end = min(line.end + 1, len(text))
@@ -109,7 +109,7 @@ def _forms(text: str) -> Iterator[tuple[Range, SpanForm]]:
 
 
 def as_markdown(spans: Sequence[Span]) -> str:
-    """The text with its pieces in bold, where they are prose on one line without emphasis."""
+    """The text as Markdown, with pieces in bold if they are prose on one line without emphasis."""
     return "".join(
         f"**{each.text}**" if each.kind == "piece" and each.form == "prose" and _may_be_bold(each.text) else each.text
         for each in spans

@@ -180,13 +180,13 @@ _MESSAGES: Mapping[str, tuple[str, str]] = {**_OUTCOMES, **_SURENESS, **_NOTES, 
 
 
 def say(language: str, message: str, *about: str) -> str:
-    """A message about these words."""
+    """A message in Korean or English, with the given words inserted."""
     english, korean = _MESSAGES[message]
     return (korean if language == "ko" else english).format(*about)
 
 
 def why(language: str, error: KbError) -> str:
-    """The reason of a failure; in Korean the kind of `error`, with the places and names in it."""
+    """The reason of a failure. In Korean, the kind of `error` with the places and names in it."""
     if language != "ko":
         return error.message
     kinds = (kind.code for kind in type(error).__mro__ if issubclass(kind, KbError))
@@ -195,7 +195,7 @@ def why(language: str, error: KbError) -> str:
 
 
 def judged_words(language: str, status: ClaimStatus, count: int, total: int) -> str:
-    """How many sentences of a model were left out, were not checked, or are not sure."""
+    """A sentence on how many of a model's sentences were left out, were not checked, or are not sure."""
     said = say(language, status)
     return f"문장 {total}개 중 {count}개 {said}" if language == "ko" else f"{count} of {total} sentences {said}"
 
@@ -206,17 +206,17 @@ def unsure_heading(language: str) -> str:
 
 
 def nearest_heading(language: str) -> str:
-    """The heading of the places a refusal names."""
+    """The heading above the places that a refusal names."""
     return say(language, "nearest")
 
 
 def checked_heading(language: str) -> str:
-    """The heading between a text as it was generated and the text after the checks."""
+    """The heading that comes between the generated text and the text after the checks."""
     return say(language, "checked")
 
 
 def why_words(answer: Answer) -> str | None:
-    """A sentence on why kb is sure of an answer, is not, or refuses; None where that does not follow from evidence."""
+    """A sentence on why kb is sure or unsure of an answer, or refuses; None if the reason is not the evidence."""
     language, evidence = query_language(answer.question), answer.evidence
     if evidence is None or answer.refusal_reason not in (None, "score_gate"):
         return None
@@ -250,17 +250,17 @@ def share_words(language: str, cited: int, used: int) -> str:
 
 
 def evidence_words(language: str, value: str) -> str:
-    """How likely the hits contain an answer."""
+    """A phrase on how likely the hits contain an answer."""
     return say(language, "evidence", value)
 
 
 def two_places(share: float) -> str:
-    """Two decimal places, cut rather than rounded: a value below the gate looks below it."""
+    """A number with two decimals, cut off and not rounded, so that a value below the gate looks below it."""
     return f"{int(share * 100) / 100:.2f}"
 
 
 def hop_line(hop: Hop) -> str:
-    """A step: its question, reason and result."""
+    """One line on a step of a deep answer: its question, reason and result."""
     language = query_language(hop.question)
     evidence = "" if hop.evidence is None else f", {evidence_words(language, two_places(hop.evidence))}"
     return f"{hop.question} ({say(language, f'hop {hop.why}')}) → {hop.state}{evidence}"

@@ -31,9 +31,9 @@ class Words(NamedTuple):
     initials: frozenset[str]
 
     def has(self, term: str) -> bool:
-        """Whether `term`, folded by `folded_term`, is in the text.
+        """Whether the text contains `term`, which must be folded by `folded_term`.
 
-        A single syllable is matched at the beginning of words only: inside them it is mostly part of another word.
+        A single syllable only matches at the beginning of a word, since inside words it mostly belongs to another word.
         """
         if _is_latin(term):
             return term in self.stems
@@ -41,21 +41,23 @@ class Words(NamedTuple):
 
 
 def words_of(text: str) -> Words:
-    """`text` as its words."""
+    """Splits `text` into words, with their stems and initials."""
     text = stored_text(text)
     words = tuple(_WORD.findall(text))
     return Words(text.lower(), words, frozenset(map(_stem, words)), frozenset(word[0] for word in words))
 
 
 def folded_term(term: str) -> str:
-    """A question's term as `Words.has` takes it."""
+    """A term of a question in the form that `Words.has` expects."""
     return _stem(stored_text(term))
 
 
 def carried(words: Words, source: Words) -> float:
-    """The share, 0 to 1, of a sentence's content words that a source has; of Korean ones, of their pairs of syllables.
+    """The share, 0 to 1, of a sentence's content words that a source has; for Korean words, of their pairs of
+    syllables.
 
-    Korean endings differ between a sentence and its source where the meaning does not; pairs of syllables forgive that.
+    Korean endings differ between a sentence and its source without a change of meaning; pairs of syllables tolerate
+    that.
     """
     parts: list[float] = []
     for word in words.words:
@@ -103,7 +105,7 @@ def denies(sentence: str) -> bool:
 def says_opposite(asked: Collection[str], said: Collection[str]) -> bool:
     """Whether a sentence lacks a stem of the question but has its opposite.
 
-    A question's "illegitimate" has its opposite in a sentence's "legitimate", not the other way round.
+    "legitimate" in a sentence is the opposite of "illegitimate" in a question, but not the other way round.
     """
     missing = [stem for stem in asked if stem not in said]
     return any(not _opposites().get(stem, frozenset()).isdisjoint(said) for stem in missing) or any(
@@ -112,7 +114,7 @@ def says_opposite(asked: Collection[str], said: Collection[str]) -> bool:
 
 
 def says_korean_opposite(question: str, sentence: str) -> bool:
-    """Whether a Korean word of a question is missing in a sentence, and its opposite is there, inside another word."""
+    """Whether a sentence lacks a Korean word of the question but has its opposite, perhaps inside another word."""
     return any(
         (one in question and one not in sentence and other in sentence)
         or (other in question and other not in sentence and one in sentence)
@@ -143,7 +145,8 @@ KINDS: tuple[Expectation, ...] = ("time", "number", "person", "place", "reason")
 
 
 class Expected(NamedTuple):
-    """The kinds of answer that a question expects, and its words in lower case, none of which is the answer.
+    """The kinds of answer that a question expects, and the question's words in lower case, none of which can be the
+    answer.
 
     "When …?" expects a date, "몇 명 …?" a number: a sentence without one is unlikely to answer.
     """
@@ -152,9 +155,9 @@ class Expected(NamedTuple):
     words: frozenset[str]
 
     def is_met_by(self, sentence: str, words: Sequence[str]) -> bool:
-        """Whether a sentence, given with its words in order, contains something the question expects.
+        """Whether a sentence, given with its words in order, contains something of an expected kind.
 
-        A person is a capitalised word, not the first, that the question does not have.
+        A person is a capitalised word that is not the first of the sentence and not in the question.
         """
         return any(
             any(word[0].isupper() and word.lower() not in self.words for word in words[1:])
@@ -165,7 +168,7 @@ class Expected(NamedTuple):
 
 
 def expectation(words: Sequence[str]) -> Expected:
-    """The expectation of a question, given its words in order; no kinds where no word indicates one."""
+    """What kinds of answer a question, given by its words in order, expects; no kinds if no word indicates one."""
     lowered = [word.lower() for word in words]
     question = f" {' '.join(lowered)} "
     kinds = tuple(kind for kind in KINDS if any(mark in question for mark in _marks(kind)))
@@ -174,7 +177,7 @@ def expectation(words: Sequence[str]) -> Expected:
 
 @functools.cache
 def _marks(kind: Expectation) -> tuple[str, ...]:
-    """The pieces of a question's text, in lower case and between spaces, that indicate that kind."""
+    """The texts that indicate a kind of answer in a question, in lower case and between spaces."""
     english, nouns, korean = (
         [each for row in rows("expectations").get(f"{how} {kind}", ()) for each in row.split("|")]
         for how in ("english", "noun", "korean")
