@@ -44,6 +44,19 @@ _REPLACED = "\n    ".join(
 MANNERS = {
     "good": ("", ""),
     "other version": ("kb.__version__ = '0.0.1'", ""),
+    "silent": ("", "there.facts = lambda *given: time.sleep(3600)"),
+    "late": (
+        "",
+        "facts = there.facts\nthere.facts = lambda *given: (time.sleep(2), facts(*given))[1]\n"
+        + _REPLACED.format("Path(os.environ['RECORD'], str(time.time_ns())).write_text('')"),
+    ),
+    "waiting for a record": (
+        "",
+        _REPLACED.format(
+            "until = time.time() + 60\n    while time.time() < until and not any("
+            "path.name.isdecimal() for path in Path(os.environ['RECORD']).iterdir()):\n        time.sleep(0.05)"
+        ),
+    ),
     "slow": ("", _REPLACED.format("time.sleep(0.3)")),
     "slow start": ("", _REPLACED.format("time.sleep(0.05)")),
     "nonsense": (

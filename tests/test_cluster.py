@@ -21,6 +21,8 @@ pytest.importorskip("distributed", reason="kb-cited[cluster] is not installed")
 
 from dask_cluster import DaskCluster, dask_cluster
 from fake_embedder import PRIMARY, FakeModels, fake_models
+from hypothesis import given
+from hypothesis import strategies as st
 from ingest_fixtures import Workspace, analyse_by_word
 from vector_stores import Stores, stores
 
@@ -31,6 +33,8 @@ from kb.domain.run_handle import RunHandle
 from kb.errors import ClusterFailed, ConfigError
 from kb.models.manifest import MANIFEST_FILE, model_files, read_installed, write_manifest
 from kb.operations.compute.cluster import cluster_status, prepare_cluster
+from kb.operations.compute.plan import AWAY_FROM_PASSAGES
+from kb.operations.embedding.away import MOST_CHARS, parts
 from kb.operations.ingest import read
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
@@ -114,6 +118,8 @@ def use(workspace: Workspace, cluster: DaskCluster, *more: str) -> None:
 
 
 def test_a_base_made_on_three_workers_is_the_one_made_here(workspace: Workspace, dask_cluster: DaskCluster) -> None:
+    for number in range(AWAY_FROM_PASSAGES):  # so many that the cluster is joined while they are read
+        workspace.write(f"small{number}.md", f"# Small {number}\n\nThe lamp {number} is green.\n")
     for _ in range(3):
         dask_cluster.start_worker()
     use(workspace, dask_cluster)
@@ -122,8 +128,29 @@ def test_a_base_made_on_three_workers_is_the_one_made_here(workspace: Workspace,
     assert (report.notes, report.counts.errors) == ([], 0)
     assert held(workspace) == made_here(workspace, dask_cluster)
     joined = [each for each in events if isinstance(each, ClusterJoined)]
-    assert {(each.workers, each.threads) for each in joined} == {(3, 3)}
+    assert [each.refused for each in joined] == [(), ()], "once for engines, once for passages"
+    assert {each.workers for each in joined} <= {1, 2, 3}
     assert any(isinstance(each, ClusterProgress) for each in events)
+
+
+def test_a_late_worker_takes_what_waits_at_another(workspace: Workspace, dask_cluster: DaskCluster) -> None:
+    dask_cluster.start_worker("waiting for a record")
+    dask_cluster.start_worker("late")
+    use(workspace, dask_cluster)
+    assert run(workspace).notes == []
+    assert [path for path in dask_cluster.folder.iterdir() if path.name.isdecimal()], "the late worker embedded some"
+    assert held(workspace) == made_here(workspace, dask_cluster)
+
+
+def test_a_worker_that_does_not_answer_keeps_no_other_waiting(workspace: Workspace, dask_cluster: DaskCluster) -> None:
+    dask_cluster.start_worker("silent")
+    dask_cluster.start_worker()
+    use(workspace, dask_cluster)
+    joined: list[ClusterJoined] = []
+    report = run(workspace, lambda event: joined.append(event) if isinstance(event, ClusterJoined) else None)
+    assert {each.workers for each in joined} == {1}
+    assert report.notes == []
+    assert held(workspace)[0] == made_here(workspace, dask_cluster)[0]
 
 
 def test_workers_without_what_a_task_needs_are_named_and_get_none(
@@ -132,7 +159,7 @@ def test_workers_without_what_a_task_needs_are_named_and_get_none(
     dask_cluster.start_worker("other version")
     dask_cluster.start_worker(models=tmp_path / "no models")
     dask_cluster.start_worker("nonsense")
-    dask_cluster.start_worker("slow")
+    dask_cluster.start_worker("late")
     use(workspace, dask_cluster)
     report = run(workspace)
     said = "\n".join(report.notes)
@@ -313,3 +340,24 @@ def test_a_scheduler_that_is_not_there_is_named(
     use(workspace, dask_cluster)
     with pytest.raises(ClusterFailed, match=dask_cluster.address):
         run(workspace)
+
+
+@given(
+    lengths=st.lists(st.integers(1, 3_000), min_size=1, max_size=300),
+    later=st.integers(0, 10_000),
+    threads=st.integers(0, 200),
+)
+def test_tasks_hold_each_text_once_and_shrink_towards_the_end(lengths: list[int], later: int, threads: int) -> None:
+    texts = ["x" * length for length in lengths]
+    cut = list(parts(texts, later, threads))
+    assert sorted(text for part in cut for text in part) == sorted(texts)
+    longest_chars = max((sum(map(len, part)) for part in cut if len(part) > 1), default=0)
+    assert longest_chars <= MOST_CHARS
+
+
+def test_the_last_tasks_are_small_and_the_first_are_not() -> None:
+    texts = ["x" * 110] * 256
+    first, last = (len(list(parts(texts, later, 8))) for later in (5_000, 0))
+    assert first <= 8, "a task takes a core about a second"
+    assert last >= 2 * 8, "each thread has several, and none is left with a long one"
+    assert len(list(parts(texts, 0, 8))[-1]) <= 8

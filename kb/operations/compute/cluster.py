@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -37,30 +38,23 @@ class JoinedCluster:
     """An open cluster and its reports, to be closed. `notes` are told which workers got no work, and why."""
 
     def __init__(
-        self,
-        plan: ComputePlan,
-        handle: RunHandle,
-        notes: list[str],
-        needs: Iterable[str],
-        settings: ExtractSettings,
-        models: Sequence[str],
+        self, cluster: Cluster, scheduler: str, handle: RunHandle, notes: list[str], needs: Iterable[str]
     ) -> None:
-        """Raises: ConfigError, ModelMissing; ClusterFailed without a worker that has what is needed."""
-        self.cluster = open_cluster(plan, settings, models)
+        """Waits for the first worker that has what is needed. Raises: ClusterFailed where none has."""
+        self.cluster = cluster
         self._handle = handle
         self._notes = notes
         self._needs = frozenset(needs)
         self._told_at = 0.0
         self._rates: deque[tuple[float, int]] = deque(maxlen=_RATE_OVER)
+        is_usable = cluster.wait_for(self._needs)
         refused = self._refused()
-        state = self.cluster.state
-        handle.tell(ClusterJoined(plan.scheduler, self.cluster.dashboard, state.workers, state.threads, refused))
-        if not self.cluster.can_run(self._needs):
-            self.cluster.close()
+        state = cluster.state
+        handle.tell(ClusterJoined(scheduler, cluster.dashboard, state.workers, state.threads, refused))
+        if not is_usable:
+            cluster.close()
             why = "; ".join(refused) or "there is none"
-            raise ClusterFailed(
-                f"no worker of {plan.scheduler} can be used: {why}", "kb cluster status; kb cluster prepare"
-            )
+            raise ClusterFailed(f"no worker of {scheduler} can be used: {why}", "kb cluster status; kb cluster prepare")
 
     def note(self, said: str) -> None:
         """Adds a line to the notes of the run, once."""
@@ -90,10 +84,31 @@ class JoinedCluster:
         return tuple(f"{address} {why}, and gets no work" for address, why in sorted(lacking.items()))
 
 
-def open_cluster(plan: ComputePlan, settings: ExtractSettings, models: Sequence[str]) -> Cluster:
-    """The cluster, its workers checked against what is here. Raises: ConfigError, ModelMissing, ClusterFailed."""
+class OpenedAhead:
+    """A cluster for these models that is opened on a thread while its user does something else, to be closed."""
+
+    def __init__(self, plan: ComputePlan, models: Sequence[str]) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="join")
+        self._opened = self._thread.submit(open_cluster, plan, None, models)
+
+    def cluster(self) -> Cluster:
+        """Waits for it. Raises: as `open_cluster`."""
+        return self._opened.result()
+
+    def close(self) -> None:
+        """Disconnects."""
+        self._thread.shutdown()
+        if self._opened.exception() is None:
+            self._opened.result().close()
+
+
+def open_cluster(plan: ComputePlan, settings: ExtractSettings | None, models: Sequence[str]) -> Cluster:
+    """The cluster, whose workers are checked against what is here: the engines under these settings, if any.
+
+    Raises: ConfigError, ModelMissing, ClusterFailed.
+    """
     require("compute.scheduler", lacking_packages(["distributed"], "cluster"))
-    sent = without_secrets(settings)
+    sent = None if settings is None else without_secrets(settings)
     place = Place(plan.scheduler, plan.is_insecure, plan.in_flight_bytes, plan.processes, {MODELS: str(plan.model_dir)})
     return Cluster(place, Check(facts, (sent, tuple(models)), facts(sent, models, plan.model_dir)))
 
@@ -158,7 +173,9 @@ def _opened(config: Config) -> Cluster:
     plan = compute_plan(config)
     if not plan.scheduler:
         raise UsageError("compute.scheduler names no cluster", "kb --set compute.scheduler=tcp://… cluster status")
-    return open_cluster(plan, extract_settings(config), _models(config))
+    cluster = open_cluster(plan, extract_settings(config), _models(config))
+    cluster.wait_for_all()
+    return cluster
 
 
 def _models(config: Config) -> tuple[str, ...]:

@@ -12,6 +12,9 @@ from kb.records import NamedTuple
 if TYPE_CHECKING:
     from kb.operations.opening.exposure import Rules
 
+# Fewer new passages are embedded here, before a cluster is reached.
+AWAY_FROM_PASSAGES = 64
+
 # The tag that says it itself, whatever is configured.
 _ALWAYS = "#never-to-cluster"
 

@@ -55,13 +55,18 @@ def engine_fact(step: Step) -> str:
     return f"engine of {step.module.removeprefix('kb.')}"
 
 
-def facts(settings: ExtractSettings, models: Sequence[str], model_dir: Path | None = None) -> dict[str, str]:
-    """What this machine holds: the version of kb, the hashes of these models, the engines under these settings."""
+def facts(settings: ExtractSettings | None, models: Sequence[str], model_dir: Path | None = None) -> dict[str, str]:
+    """What this machine holds: the version of kb, the hashes of these models, the engines under these settings.
+
+    Without settings no engine is looked for, which takes a worker most of a second.
+    """
     folder = model_dir or models_here()
     found = {KB: __version__}
     for name in models:
         with suppress(KbError):
             found[model_fact(name)] = model_hash(read_installed(folder, name))
+    if settings is None:
+        return found
     for step in {step for extractor in EXTRACTORS.values() for step in extractor.steps}:
         with suppress(KbError, ImportError):
             if engine := step.load().engine(_with_models_of(settings, folder)):

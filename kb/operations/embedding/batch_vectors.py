@@ -246,7 +246,8 @@ class _Embedding:
                 text for text, each in zip(texts, chunks, strict=True) if each.workspace_path in self.away.kept_here
             }
             here, sent = [text for text in missing if text in kept], [text for text in missing if text not in kept]
-            there = [(part, self.away.submit(part)) for part in steps(sent, self.embedder.batch_texts)]
+            later = self.tally.total - self.tally.written - sum(len(each.chunks) for each in self.ahead) - len(chunks)
+            there = self.away.submit(sent, max(later, 0))
         parts = list(steps(here, self.embedder.batch_texts)) or [[]]
         begun = [(part, self.pool.submit(self._embed, part)) for part in parts]
         earlier = (batch.known.maps[0] for batch in self.ahead)
@@ -280,7 +281,7 @@ class _Embedding:
         return None if self.tally.handle.is_canceled() else self.embedder.embed(texts)
 
     def _made_there(self, batch: _Batch) -> Iterator[tuple[list[str], list[CachedVector] | None]]:
-        """The vectors of each step on a cluster, until canceled. A step that the cluster lost is embedded here."""
+        """The vectors of each task on a cluster, until canceled. What a cluster lost is embedded here."""
         for texts, pending in batch.there:
             while self.away is not None and not self.tally.handle.is_canceled():
                 self.away.joined.tell(self.tally.written, self.tally.total)

@@ -17,6 +17,7 @@ from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
 from kb.embed.text import TOKEN_BITS, passage_version, tokens_bytes
 from kb.errors import VectorsUnusable
+from kb.operations.compute.plan import AWAY_FROM_PASSAGES
 from kb.operations.embedding import vector_upkeep as upkeep
 from kb.operations.embedding.batch_vectors import (
     BatchVectors,
@@ -38,6 +39,7 @@ from kb.store.lance_table import LanceTable, Making, has_table, remove_leftovers
 from kb.store.mirror import MIRROR_PAYS_UP_TO_CHUNKS, ensure_mirror, has_mirror, holds, lance_table_name, mirrored
 
 if TYPE_CHECKING:
+    from kb.operations.compute.cluster import OpenedAhead
     from kb.operations.embedding.away import Away
 
 # Chunks per batch written to both stores.
@@ -45,9 +47,6 @@ BATCH_CHUNKS = 256
 
 # Fewer passages are embedded before anybody could read the estimate.
 AGAIN_FROM_PASSAGES = 200
-
-# Fewer passages are embedded here before a cluster is reached.
-AWAY_FROM_PASSAGES = 64
 
 
 @dataclass(slots=True)
@@ -67,16 +66,22 @@ class EmbedReport:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run in progress. `searched`: the searched model at its start, if the run's model is to replace it."""
+    """A run in progress. `searched`: the searched model at its start, if the run's model is to replace it.
+
+    `opened`: the cluster, if it was opened ahead.
+    """
 
     db: Connection
     plan: EmbeddingPlan
     report: EmbedReport
     handle: RunHandle
     searched: queries.MirroredModel | None = None
+    opened: OpenedAhead | None = None
 
 
-def embed_missing(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> EmbedReport:
+def embed_missing(
+    db: Connection, plan: EmbeddingPlan, handle: RunHandle, opened: OpenedAhead | None = None
+) -> EmbedReport:
     """Embeds the chunks that have no committed vector; forgets the vectors of chunks that are gone.
 
     Where nothing is missing, SQLite alone shows it: neither Lance nor a model is opened. Another model's vectors are
@@ -85,7 +90,7 @@ def embed_missing(db: Connection, plan: EmbeddingPlan, handle: RunHandle) -> Emb
     Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
     """
     held = mirrored(db)
-    run = _Run(db, plan, EmbedReport(), handle, held)
+    run = _Run(db, plan, EmbedReport(), handle, held, opened)
     remove_leftovers(plan.vector_dir)
     if plan.model is not None:
         embedder = LazyEmbedder(plan, plan.model)
@@ -258,10 +263,13 @@ def _away(run: _Run, embedder: LazyEmbedder, passages: int) -> Away | None:
     if not embedder.is_installed:
         run.report.notes.append(f"{embedder.model.name} embeds here: a cluster runs the encoders that kb installs")
         return None
+    from kb.operations.compute.cluster import open_cluster
     from kb.operations.embedding.away import Away
 
+    model = embedder.model
+    cluster = open_cluster(plan, None, (model.name,)) if run.opened is None else run.opened.cluster()
     kept_here = hidden_paths(run.db, plan.kept_here) if plan.kept_here is not None else frozenset[str]()
-    return Away(plan, run.handle, run.report.notes, embedder.model, embedder.components, kept_here)
+    return Away(cluster, plan.scheduler, run.handle, run.report.notes, model, embedder.components, kept_here)
 
 
 def _counted(run: _Run, embedder: LazyEmbedder) -> queries.EmbeddedCounts | None:

@@ -31,7 +31,7 @@ from kb.errors import (
 )
 from kb.extract.registry import Step, extractor_of
 from kb.extract.steps import StepProgress, StepsDone, Work, derive_steps
-from kb.operations.compute.cluster import JoinedCluster, without_secrets
+from kb.operations.compute.cluster import JoinedCluster, open_cluster, without_secrets
 from kb.operations.compute.there import KB, derive_there, engine_fact
 from kb.operations.ingest.read import ChangedFile, ReadBatch, Reading, read_content, read_document, with_words
 from kb.operations.ingest.requests import IngestRun
@@ -106,8 +106,8 @@ class _EnginesAway:
         plan = run.request.extraction
         speech = plan.settings.speech
         models = (speech.model,) if speech is not None else ()
-        notes = run.report.notes
-        self.joined = JoinedCluster(plan.compute, run.handle, notes, (KB,), without_secrets(plan.settings), models)
+        cluster = open_cluster(plan.compute, plan.settings, models)
+        self.joined = JoinedCluster(cluster, plan.compute.scheduler, run.handle, run.report.notes, (KB,))
         self.pool: ClusterPool[_Stepped] = ClusterPool(
             self.joined.cluster, limits, needs=_needs, accepts=_are_results, result_bytes=_RESULT_BYTES
         )
@@ -129,7 +129,7 @@ class _EnginesAway:
         if any(step.plugin is not None or step.module == _CAPTION for step in file.todo):
             return False
         cluster = self.joined.cluster
-        return cluster.fits(len(file.content.data) + _RESULT_BYTES) and cluster.can_run(_needs(file))
+        return cluster.fits(len(file.content.data) + _RESULT_BYTES) and cluster.wait_for(_needs(file))
 
     def close(self) -> None:
         """Disconnects; what is under way is canceled."""

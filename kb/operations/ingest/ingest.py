@@ -12,10 +12,11 @@ import os
 import sys
 from collections import Counter, deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter_ns, time_ns
+from typing import TYPE_CHECKING
 
 from kb.domain.documents import SourceFile
 from kb.domain.ids import id_from
@@ -39,6 +40,8 @@ from kb.errors import (
 )
 from kb.extract.registry import extractor_of
 from kb.language.korean import release_analyser
+from kb.models.manifest import manifest_bytes
+from kb.operations.compute.plan import AWAY_FROM_PASSAGES
 from kb.operations.ingest.archives import members_of
 from kb.operations.ingest.changed import index_changed
 from kb.operations.ingest.engines import Engines
@@ -56,6 +59,9 @@ from kb.store import queries
 from kb.store.connection import Connection, sqlite_errors, transaction
 from kb.store.documents import remove_document
 from kb.store.files import has_size, remove_artifacts_of_others, restore_asset, unreferenced_assets
+
+if TYPE_CHECKING:
+    from kb.operations.compute.cluster import OpenedAhead
 
 # A run that changed more files records only those with an error or warning: the documents themselves show the others.
 ITEMS_KEPT = 1_000
@@ -115,17 +121,33 @@ def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
 
 
 def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
-    with _recorded_text(run):
-        _store_changes(run, noted_root)
-    if not run.request.dry_run and not run.report.aborted:
-        if len(run.report.items):  # embedding may take long, and be killed
-            run.report.finished_at = now_utc()
-            _record_run(run.db, run.report)
-        _embed(run)
+    with ExitStack() as stack:
+        with _recorded_text(run):
+            changed = _scan(run)
+            opened = stack.enter_context(_opened_ahead(run, len(changed)))
+            _store_changes(run, changed, noted_root)
+        if not run.request.dry_run and not run.report.aborted:
+            if len(run.report.items):  # embedding may take long, and be killed
+                run.report.finished_at = now_utc()
+                _record_run(run.db, run.report)
+            _embed(run, opened)
 
 
-def _store_changes(run: IngestRun, noted_root: str | None) -> None:
-    changed = _scan(run)
+@contextmanager
+def _opened_ahead(run: IngestRun, files: int) -> Iterator[OpenedAhead | None]:
+    """The cluster that will embed what is in so many files, opened while they are read; None where none is sure to."""
+    plan = run.request.embedding
+    is_away = plan is not None and plan.compute.scheduler and files >= AWAY_FROM_PASSAGES and not run.request.dry_run
+    if plan is None or not is_away or plan.model is None or manifest_bytes(plan.model_dir, plan.model) is None:
+        yield None
+        return
+    from kb.operations.compute.cluster import OpenedAhead
+
+    with closing(OpenedAhead(plan.compute, (plan.model,))) as opened:
+        yield opened
+
+
+def _store_changes(run: IngestRun, changed: deque[SourceFile], noted_root: str | None) -> None:
     root = str(run.request.sources.first.root)
     if not run.request.dry_run and noted_root != root:  # before the first document is stored
         queries.upsert_workspace_root(run.db, root=root)
@@ -153,7 +175,7 @@ def _recorded_text(run: IngestRun) -> Iterator[None]:
     run.handle = given
 
 
-def _embed(run: IngestRun) -> None:
+def _embed(run: IngestRun, opened: OpenedAhead | None) -> None:
     """Embeds the new chunks; a missing model is a note and does not end the run."""
     from kb.operations.embedding.embed import embed_missing
 
@@ -166,7 +188,7 @@ def _embed(run: IngestRun) -> None:
         try:
             job = NewJob(job_id("embedding"), "embedding", {"model": plan.model}, is_sure=False)
             with recorded(job, run.handle, run.db, run.request.sqlite) as handle:
-                done = embed_missing(run.db, plan, handle)
+                done = embed_missing(run.db, plan, handle, opened)
         except (ModelMissing, ModelUnreachable, ModelNotPulled, PluginFailed) as error:
             report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
             return
