@@ -1,7 +1,7 @@
 """Parses a question about source code: names, words, the places of a stack trace, and objects.
 
-Objects are those of files around source code, asked for by their kind and name in any order: `Kubernetes Deployment
-named redis`, `redis-sentinel 이름의 쿠버네티스 Service`; a name alone is too plain a word.
+Objects are declared in files around source code. A question asks for one by its kind and name in any order: `Kubernetes
+Deployment named redis`, `redis-sentinel 이름의 쿠버네티스 Service`. A name alone is too ordinary a word.
 """
 
 from __future__ import annotations
@@ -46,17 +46,19 @@ class Place(NamedTuple):
 
 
 class CodeQuestion(NamedTuple):
-    """What source code is searched by.
+    """A question as source code is searched for it.
 
-    `tokens` are the words as the index holds them and as they are searched, which `match_expr` joins. `named` are the
-    definitions that the question names, as they are defined, `objects` those of them that are objects of the kind it
-    says, with their names in full, and `spelled` the names as it spells them; `words_beside` counts what it says beside
-    them; `qualified` is what it writes around names: `Foo.bar`. `used` are those whose uses it asks for; `owner_expr`
-    finds what mentions the type or module that it says they are of. `files` are paths, or ends of some, that it names.
-    `is_of_code`: it can mean nothing but code. `asked_kind`: the word of paths for what it asks which of, `test` or
-    `migration`; ANY_KIND where that is a kind of definition, None of most questions. `is_how_to`: it asks how, when,
-    why, or by which setting, which notes explain. `searched_share`: the part of its words, 0 to 1, that code is
-    searched by; what only says that it is about code is left to notes.
+    `tokens` are pairs of a word as the index stores it and as it is searched; `match_expr` joins them. `named` are the
+    definitions that the question names, spelled as they are defined; `spelled` are these names as the question spells
+    them; `objects` are those of them that are objects of a kind that the question says, with their full names.
+    `qualified` are names with what is written around them: `Foo.bar`. `used` are the names whose uses it asks for.
+    `owner_expr` finds what mentions the type or module that the names are said to belong to. `files` are paths, or ends
+    of paths, that it names. `words_beside` counts its words besides the names.
+
+    `is_of_code`: the question cannot mean notes. `asked_kind`: it asks which `test` or which `migration` (a word of
+    paths), or for some definition (ANY_KIND); mostly None. `is_how_to`: it asks how, when, why, or by which setting,
+    which notes explain. `searched_share`: the share of its words, 0 to 1, by which code is searched; words that only
+    say that the question is about code are left to notes.
     """
 
     match_expr: str
@@ -85,7 +87,7 @@ def names_tests(text: str) -> bool:
 
 
 def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQuestion:
-    """The question as it is asked of code; `terms` are those it is searched by among notes, Korean as morphemes."""
+    """Parses a question for a search of code; `terms` are its search terms among notes, Korean ones as morphemes."""
     text = _RECEIVER.sub(r"\1.", text[:_READ_CHARS])
     places = tuple(_places(text))
     bare = pattern("code_words", "frame").sub(" ", text) if places else text
@@ -133,7 +135,7 @@ def read_code_question(db: Connection, text: str, terms: Sequence[str]) -> CodeQ
 
 
 def _known(db: Connection, names: Sequence[str]) -> list[queries.SymbolName]:
-    """The names of definitions that equal one of these once squashed."""
+    """The names of definitions that equal one of `names` after `squashed`."""
     if not names:
         return []
     objects = json.dumps(sorted(OBJECT_KINDS))
@@ -141,7 +143,7 @@ def _known(db: Connection, names: Sequence[str]) -> list[queries.SymbolName]:
 
 
 def _without_ending(name: str, known: Sequence[str]) -> str:
-    """`load_rows` of `load_rows.sql`, where that is a definition's name: what follows the dot is no member of it."""
+    """`load_rows` for `load_rows.sql` if that is the name of a definition: the part after the dot is no member."""
     stem, dot, ending = name.rpartition(".")
     is_file = dot and ending in words("code_words", "file_ending") and stem[:1].islower()
     return stem if is_file and squashed(stem) in map(squashed, known) else name
@@ -161,7 +163,7 @@ def _left_to_notes(terms: Sequence[str]) -> int:
 
 
 def _candidates(text: str, written: Sequence[str]) -> list[str]:
-    """The words that may name a definition: all but stop words, and the parts of `Foo.bar`."""
+    """The words that may name a definition: all but stop words, and each part of `Foo.bar`."""
     quoted = {part for each in _QUOTED.findall(text) for part in re.split(r"\W+", each) if part}
     parts = list(dict.fromkeys(part for name in written for part in dotted(name).split(".")))
     found = [part for part in parts if part in quoted or not _says_nothing(part)]
@@ -169,7 +171,7 @@ def _candidates(text: str, written: Sequence[str]) -> list[str]:
 
 
 def _used(named: Sequence[str], qualified: Sequence[str], text: str, names: Sequence[str]) -> Iterator[str]:
-    """The names whose uses are asked for: of `Foo.bar` that of `bar`, and of `load` not that of `_load`."""
+    """The names whose uses the question asks for: `bar` for `Foo.bar`, and `load` but not `_load` if it says `load`."""
     around = {squashed(part) for name in qualified for part in name.split(".")[:-1]}
     exact = {squashed(name) for name in named if name in names}
     if pattern("code_words", "uses", re.IGNORECASE).search(text):
@@ -179,12 +181,12 @@ def _used(named: Sequence[str], qualified: Sequence[str], text: str, names: Sequ
 
 
 def _meant(known: Sequence[str], names: Sequence[str], text: str, written: Sequence[str]) -> Iterator[str]:
-    """The known names that the question means as names.
+    """The known names that the question means as names, not as ordinary words.
 
-    What is written as only names are is one. A word like any other is one where the question says little else: with a
-    capital inside it, of few words; without, where it is all there is, or all that is asked of code. Written with an
-    article or in capitals alone (PDF) it is a noun, and what it is made of cannot be more than what the name is:
-    `SQLite` is no `sqlite`.
+    A word that is written like code is a name. An ordinary word is one if the question says little else: with an inner
+    capital, if the question has few words; without, if the word is the whole question, or the only thing asked of code.
+    With an article or in capitals alone (PDF), a word is a noun. A word with more parts than the name does not mean it:
+    `SQLite` is not `sqlite`.
     """
     wanted = {squashed(name): name for name in names}
     content = _content(text)
@@ -213,7 +215,7 @@ def _is_written_as_name(name: str, text: str) -> bool:
 
 
 def _is_called_one(name: str, text: str) -> bool:
-    """Whether the word beside a name says its kind: `the function pack`, `pack 함수`."""
+    """Whether the word beside a name gives its kind: `the function pack`, `pack 함수`."""
     name = re.escape(name)
     before = pattern("code_words", "kind_before").pattern
     behind = pattern("code_words", "kind_behind").pattern
@@ -234,7 +236,7 @@ def _speaks_of_code(text: str) -> bool:
 
 
 def _searched(text: str, written: Sequence[str], terms: Sequence[str]) -> Iterator[str]:
-    """The words to search code by: names, whole and in parts, and the terms of the question."""
+    """The words by which code is searched: names, whole and in parts, and the terms of the question."""
     for name in written:
         for part in dotted(name).split("."):
             if len(written) == 1 or not _says_nothing(part):
@@ -254,7 +256,7 @@ def _says_nothing(word: str) -> bool:
 
 
 def _places(text: str) -> Iterator[Place]:
-    """The places of a stack trace, the innermost first: Python's traces end with it, others begin with it."""
+    """The places in a stack trace, innermost first: Python's traces end with it, others begin with it."""
     found = []
     for match in pattern("code_words", "frame").finditer(text):
         groups = match.groupdict()
@@ -287,7 +289,7 @@ _GROUP_OF = {
 
 
 class AskedObjects(NamedTuple):
-    """The objects that a question means, as (kind, name in full), and how many words it says beside them."""
+    """The objects that a question means, as pairs of kind and full name; `words_beside` counts its other words."""
 
     meant: frozenset[tuple[str, str]]
     names: tuple[str, ...]
@@ -296,12 +298,14 @@ class AskedObjects(NamedTuple):
 
 
 def name_forms(text: str) -> list[str]:
-    """What objects may be called of each word of a question, squashed: an image without its tag, a path by its end."""
+    """The names that objects may have for each word of a question, squashed: an image without its tag, the end of a
+    path.
+    """
     return [form for token in _names(text) for form in _forms(token)]
 
 
 def asked_objects(text: str, known: Sequence[queries.SymbolName]) -> AskedObjects:
-    """The objects that a question names, of those that are `known` by one of its `name_forms`."""
+    """The objects that a question names, out of the `known` ones, which have a name among its `name_forms`."""
     found: dict[str, list[queries.SymbolName]] = {}
     for each in known:
         if each.kind is not None:
@@ -337,7 +341,9 @@ def asked_objects(text: str, known: Sequence[queries.SymbolName]) -> AskedObject
 
 
 def _exactness(name: str, known: queries.SymbolName) -> int:
-    """How far a word is the name: its last part, all of it in another case, as it is, or also in full."""
+    """How exactly a word names an object: 0 not at all, 1 in another case, 2 or 3 exactly, by its last part or full
+    name.
+    """
     whole = known.qualified or ""
     if squashed(name) not in (squashed(known.name), squashed(whole)):
         return 0
@@ -345,7 +351,9 @@ def _exactness(name: str, known: queries.SymbolName) -> int:
 
 
 def _kinds(tokens: Sequence[str], of_known: set[str]) -> dict[tuple[int, ...], frozenset[str]]:
-    """The kinds and groups that words of a question say, by the places of those words; the longest of them count."""
+    """The kinds and groups of objects that words of a question name, by the indices of these words; the longest names
+    count.
+    """
     said: dict[tuple[int, ...], frozenset[str]] = {}
     used: set[int] = set()
     for many in range(_WORDS_OF_KIND, 0, -1):
@@ -358,7 +366,7 @@ def _kinds(tokens: Sequence[str], of_known: set[str]) -> dict[tuple[int, ...], f
 
 
 def _terms(tokens: Sequence[str], of_known: set[str]) -> frozenset[str]:
-    """The kinds that these words name together; the last word may have a particle, or be a plural."""
+    """The kinds that some words name together, empty if none; the last word may have a particle or be a plural."""
     joined = squashed("".join(tokens))
     before = len(squashed("".join(tokens[:-1])))
     longer = (key for key in _vocabulary() if len(key) > before and not key.isascii() and joined.startswith(key))
@@ -374,7 +382,7 @@ def _terms(tokens: Sequence[str], of_known: set[str]) -> frozenset[str]:
 
 @functools.cache
 def _vocabulary() -> dict[str, frozenset[str]]:
-    """The kinds by each of the words that name them."""
+    """The kinds of objects by each word that names them."""
     found: dict[str, frozenset[str]] = {}
     for kind, texts in rows("object_words").items():
         if kind not in ("filler", "asking"):
@@ -384,7 +392,7 @@ def _vocabulary() -> dict[str, frozenset[str]]:
 
 
 def _kind(known: queries.SymbolName) -> str:
-    """`deployment` of `Deployment/redis`; the kind itself for other objects."""
+    """The kind of an object: `deployment` for `Deployment/redis`, otherwise the kind of the symbol."""
     kind = known.kind or ""
     return squashed((known.qualified or "").partition("/")[0]) if kind == "resource" else kind
 
@@ -394,7 +402,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 def _bare(token: str) -> str | None:
-    """A word of a question as a name, without its ending; None for a word in Hangul."""
+    """A word of a question as a name, without a particle after it; None for a word in Hangul."""
     match = _BARE.fullmatch(token)
     return match["name"] if match else None
 

@@ -1,6 +1,7 @@
 """Searches source code: words and names → one SQL statement → named definitions first → hits.
 
-Then it merges hits in code with hits in notes: named code comes first, other code where it has more of the words.
+Then hits in code are merged with hits in notes: named code comes first, other code if it has more of the question's
+words.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def _counting() -> Mapping[str, str]:
 
 
 def weight(feature: str) -> float:
-    """The weight of a feature in the score of source code (`code_weights.tsv`); 0 for a feature without one."""
+    """The weight of a feature in the score of source code (`code_weights.tsv`); 0 if the table has none for it."""
     return float(_counting().get(feature, 0))
 
 
@@ -54,11 +55,11 @@ def search_source_code(
     snippet_chars: int,
     index_version: str,
 ) -> CodeFound:
-    """The best hits among source code, at most `query.k`. `terms` are those of the question among notes.
+    """The best hits in source code, at most `query.k`. `terms` are the question's search terms among notes.
 
     A score is the share of the question's words that a chunk has, 0 to 1, plus the weights of its features.
 
-    Raises: UsageError for a filter that cannot be.
+    Raises: UsageError for an invalid filter.
     """
     question, among = read_code_question(index.db, query.text, terms), passing(index.db, query.filters)
     rows = queries.search_code(
@@ -130,7 +131,7 @@ def _gaining(passage: Passage, score: float) -> Passage:
 
 
 def _once(scored: Sequence[CodeHit]) -> list[CodeHit]:
-    """The chunks in order, without parts of a definition that an earlier hit cites as a whole."""
+    """The hits in order, without parts of a definition that an earlier hit cites as a whole."""
     kept: list[CodeHit] = []
     whole: set[tuple[str, str]] = set()
     for each in scored:
@@ -144,7 +145,7 @@ def _once(scored: Sequence[CodeHit]) -> list[CodeHit]:
 
 
 def _bm25_max(index: Index, tokens: Sequence[str]) -> float:
-    """The highest BM25 for these words, also those that no code has: 2.2 · Σ idf (k1 = 1.2)."""
+    """The highest possible BM25 for these words, including words that no code has: 2.2 · Σ idf (k1 = 1.2)."""
     chunks = index.state.code_chunks
     counts = queries.select_code_counts(index.db, words_json=json.dumps(list(tokens)))
     odds = ((max(chunks - row.chunks, 0) + 0.5) / (row.chunks + 0.5) for row in counts)
@@ -189,12 +190,14 @@ def _of_file(row: Passage, question: CodeQuestion) -> float:
 
 
 def _is_called(path: str, kind: str | None) -> bool:
-    """Whether a folder or the file has the name of the kind that is asked for: `tests/`, `migrations/`."""
+    """Whether the file or a folder above it is named for the requested kind: `tests/`, `migrations/`."""
     return kind is not None and kind in map(singular, parts_of(path))
 
 
 def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
-    """The score of a named definition; a type gains more than its constructor or impl of the same name."""
+    """The score that a hit gains because the question names its definition; a type gains more than its constructor or
+    impl.
+    """
     if (defined.kind, defined.qualified) in question.objects:
         return weight("named") + weight("qualified")
     if defined.name not in question.named:
@@ -211,7 +214,7 @@ def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
 
 
 def _place_in(row: Passage, places: Sequence[Place]) -> Place | None:
-    """The place of a stack trace that is in the chunk; of two paths, one may be the end of the other."""
+    """The place of a stack trace that is in the chunk, if any; one of two paths may be the end of the other."""
     if not places:
         return None
     span = json.loads(row.source_spans_json)[0]
@@ -223,7 +226,7 @@ def _place_in(row: Passage, places: Sequence[Place]) -> Place | None:
 
 
 def _shown(hit: CodeHit, terms: Sequence[str], snippet_chars: int) -> Passage:
-    """The passage of a hit with its snippet, its citation and the signature of what it defines."""
+    """The passage of a hit with its snippet, its citation and the signature of its definition."""
     snippet = code_snippet(hit.passage.text, terms, snippet_chars)
     shown = hit.defined
     if shown is None:
@@ -241,7 +244,7 @@ def _shown(hit: CodeHit, terms: Sequence[str], snippet_chars: int) -> Passage:
 
 
 def _citation(hit: CodeHit) -> Citation:
-    """Cites the definition that the question names, only the head of a long type; else the chunk."""
+    """The citation of the definition that the question names (for a long type only its head), or else of the chunk."""
     span, named = hit.span, hit.defined
     path, lang = hit.passage.workspace_path, span.get("lang")
     if named is not None and (named.kind not in _CONTAINERS or named.line_end <= span["line_end"]):
@@ -254,9 +257,9 @@ _README = re.compile(r"readme\b", re.IGNORECASE).match
 
 
 def with_code(index: Index, query: SearchQuery, result: SearchResult, *, snippet_chars: int) -> SearchResult:
-    """Merges source code into the hits of a result. Code keeps its order, and so do notes that people wrote.
+    """The result with hits in source code merged in. Both code and notes that people wrote keep their order.
 
-    Raises: UsageError for a filter that cannot be.
+    Raises: UsageError for an invalid filter.
     """
     found = search_source_code(
         index, query, result.terms, snippet_chars=snippet_chars, index_version=result.index_version
@@ -282,10 +285,10 @@ def with_code(index: Index, query: SearchQuery, result: SearchResult, *, snippet
 
 
 def _explaining_first(db: Connection, hits: Sequence[Passage], text: str) -> list[Passage]:
-    """The notes by score, where the words of generated pages and changelogs count less.
+    """The notes by score, with a lower weight on the words of generated pages and changelogs.
 
-    Beside code, generated pages repeat it (options, statements, tools), and a changelog names every change. Both have
-    most words of a question and explain little.
+    Generated pages repeat code (options, statements, tools), and a changelog names every change: both have most words
+    of a question and explain little.
     """
     rows = queries.select_generated_documents(db, doc_ids_json=json.dumps([hit.doc_id for hit in hits]))
     counted = {row.doc_id: weight("generated") for row in rows}
@@ -297,7 +300,7 @@ def _explaining_first(db: Connection, hits: Sequence[Passage], text: str) -> lis
 
 
 def _of_words(hit: Passage) -> float:
-    """The part of a hit's score that its words give: the score without its meaning, where it is a sum of both."""
+    """The part of a hit's score that comes from words; if the score is a sum, the part by meaning is subtracted."""
     if hit.score_kind not in ("late", "linear"):
         return hit.score
     meaning = hit.late_score or hit.vector_score or 0.0
@@ -308,10 +311,10 @@ def merged(notes: Sequence[Passage], shares: Sequence[float], found: CodeFound) 
     """Notes and code in one order; `shares` are the shares of the question's words that the notes have, 0 to 1.
 
     Code that the question names comes first. Other code comes before a note if its share of the question's words is
-    larger by a margin, so that comments do not drown notes. Code is searched by only `found.searched_share` of the
-    words. The margin is wider for how, when and why, which notes explain, and there is none for code of the kind that
-    is asked for. For how, when and why a note that is no README comes before named code if it has more of the words. A
-    note in another language cannot have the question's words, so it counts as if it had some.
+    larger by a margin, so that comments do not drown notes. The margin is wider for questions of how, when and why,
+    which notes explain, and 0 for code of the requested kind. For such questions a note, unless it is a README, comes
+    before named code if it has more of the words. As code is searched by only `found.searched_share` of the words, its
+    share is scaled. A note in another language cannot have the question's words, so it counts as if it had some.
     """
     order: list[Passage] = []
     at = 0
@@ -348,5 +351,5 @@ def word_pairs(text: str) -> frozenset[tuple[str, str]]:
 
 
 def share_of_pairs(asked: frozenset[tuple[str, str]], text: str) -> float:
-    """The share of a question's pairs that a text has, 0 to 1; 0 for a question of one word."""
+    """The share of a question's word pairs that a text has, 0 to 1; 0 for a question of one word."""
     return len(asked & word_pairs(text)) / len(asked) if asked else 0.0

@@ -37,9 +37,10 @@ _EVERY_DOCUMENT = SearchFilters(among_visible=True)
 
 
 def passing(db: Connection, filters: SearchFilters, *, every: bool = False) -> Passing:
-    """The documents and passages that pass; `every`: all of them are candidates, as the question has no words.
+    """The documents and passages that pass the filters. `every`: the question has no words, so all of them are
+    candidates.
 
-    Raises: UsageError as `eligible_documents`, and for what is no regular expression.
+    Raises: UsageError as `eligible_documents`, and for an invalid regular expression.
     """
     if filters.passing is not None:
         return filters.passing
@@ -50,9 +51,9 @@ def passing(db: Connection, filters: SearchFilters, *, every: bool = False) -> P
 
 
 def eligible_documents(db: Connection, filters: SearchFilters) -> str | None:
-    """The documents that pass the filters, as a JSON array of ids; None where there is no filter of documents.
+    """The documents that pass the filters, as a JSON array of ids; None if no filter is on documents.
 
-    Raises: UsageError for an unknown trust level, a malformed glob, or what names no days.
+    Raises: UsageError for an unknown trust level, a malformed glob, or a date that names no days.
     """
     ids = _passing_all(db, filters._replace(holds=(), lacks=(), also=(), never=(), passing=None))
     for each in filters.also:
@@ -89,7 +90,7 @@ def _passing_all(db: Connection, filters: SearchFilters) -> str | None:
 
 
 class DatedDocuments(NamedTuple):
-    """Days that a question names, the documents dated so, and the rest of the question."""
+    """The days that a question names, the documents with these dates, and the question without the days' wording."""
 
     days: DaysAsked
     doc_ids: tuple[str, ...]
@@ -97,7 +98,7 @@ class DatedDocuments(NamedTuple):
 
 
 def documents_asked_for(db: Connection, text: str, today: date) -> DatedDocuments | None:
-    """The documents of the days a question speaks of; None where it speaks of none."""
+    """The documents dated on the days that a question names; None if it names no days."""
     span = time_span(text, today)
     if span is None:
         return None
@@ -107,12 +108,12 @@ def documents_asked_for(db: Connection, text: str, today: date) -> DatedDocument
 
 
 def stored_values(db: Connection, name: str) -> list[str]:
-    """The values that documents have for a filter, the commonest first."""
+    """The values of a filter that documents have, the commonest first."""
     return [row.value for row in queries.select_filter_values(db, name=name)]
 
 
 def _tags_meant(db: Connection, tags: Iterable[str]) -> list[str]:
-    """The stored tags that equal one of these or are below one, in any letter case."""
+    """The stored tags that equal one of `tags` or are below one of them, in any letter case."""
     wanted = [stored_text(tag).strip("#/ ").casefold() for tag in tags]
     return [
         tag
@@ -122,7 +123,7 @@ def _tags_meant(db: Connection, tags: Iterable[str]) -> list[str]:
 
 
 def _texts(filters: SearchFilters) -> dict[str, str | None]:
-    """The filters that need no conversion. Raises: UsageError for a value that is none of the choices."""
+    """The filters whose values need no conversion. Raises: UsageError for a value that is not among the choices."""
     found = {each: getattr(filters, each.field) for each in FILTERS if each.field not in _BY_PYTHON}
     for each, value in found.items():
         if value is not None and each.choices and value not in each.choices:
@@ -132,9 +133,9 @@ def _texts(filters: SearchFilters) -> dict[str, str | None]:
 
 
 def _documents_dated(db: Connection, when: str | None) -> frozenset[str] | None:
-    """The documents of the days that a filter names: a day, a month, `last week`, `2026-11-01..2026-11-15`.
+    """The documents with dates in a given period: a day, a month, `last week`, `2026-11-01..2026-11-15`.
 
-    Raises: UsageError where it names none, or a range whose end comes before its beginning.
+    None without a period. Raises: UsageError for a text that names no days, or a range that ends before it begins.
     """
     if not when:
         return None
@@ -146,7 +147,9 @@ def _documents_dated(db: Connection, when: str | None) -> frozenset[str] | None:
 
 
 def _days(option: str, part: str, when: str) -> tuple[date, date]:
-    """The first and last day that a value, or a part of it, names. Raises: UsageError where it names none."""
+    """The first and last day that a text names; `option` and `when` are for the message. Raises: UsageError if it names
+    none.
+    """
     span = time_span(_led_in(part), date.today())
     if span is None or not span.is_whole:
         examples = "for example 2026-11-12, 2026-11, 2026-11-01..2026-11-15, 'last week', 지난주"
@@ -176,7 +179,7 @@ class _Condition(TypedDict):
 
 
 def _conditions_json(filters: SearchFilters) -> str | None:
-    """The conditions on properties, as the statement takes them; None without any. Raises: UsageError."""
+    """The conditions on properties as JSON for the statement; None without any. Raises: UsageError."""
     found = [_condition(written) for written in filters.where]
     for op, option, when in ((">=", "--since", filters.since), ("<", "--before", filters.before)):
         if when:
@@ -186,7 +189,7 @@ def _conditions_json(filters: SearchFilters) -> str | None:
 
 
 def _condition(written: str) -> _Condition:
-    """A condition as it is typed. Raises: UsageError for what is none."""
+    """Parses a condition as it is typed. Raises: UsageError for an invalid one."""
     match = _CONDITION.fullmatch(stored_text(written))
     if match is None:
         raise UsageError(
@@ -210,7 +213,7 @@ def _compared(
 
 
 def _led_in(part: str) -> str:
-    """A year with `in` before it, as time_span wants it: in a question, a bare year may be any number."""
+    """The text, with `in` before a bare year: `time_span` takes a bare year for any number."""
     part = part.strip()
     return f"in {part}" if len(part) == len("2026") and part.isdigit() else part
 
@@ -225,7 +228,8 @@ _SPECIAL = frozenset("*?[]\\!#\0")
 
 
 def _path_matcher(globs: tuple[str, ...]) -> Callable[[str], bool] | None:
-    """The test whether a path matches a glob, in gitignore syntax (`*` stays in a folder); None without globs.
+    """A function that tells whether a path matches one of the globs (gitignore syntax: `*` stays in a folder); None
+    without globs.
 
     Raises: UsageError for a glob that can match nothing.
     """
@@ -270,9 +274,10 @@ Test = Callable[[queries.PassageLike], str | None]
 
 
 def passing_passages(db: Connection, filters: SearchFilters, doc_ids_json: str | None, *, every: bool) -> Passing:
-    """The passages that pass the filters, among `doc_ids_json`.
+    """The passages that pass the filters, among the documents of `doc_ids_json`.
 
-    `every`: all of them are candidates, also where nothing is sought. Raises: UsageError for a bad regular expression.
+    `every`: all of them are candidates, even if the filters seek no text. Raises: UsageError for an invalid regular
+    expression.
     """
     tests = [_test(each) for each in filters.holds]
     excluded = set[int]()
@@ -299,7 +304,7 @@ def passing_passages(db: Connection, filters: SearchFilters, doc_ids_json: str |
 
 
 def like_pattern(text: str) -> str:
-    """The LIKE pattern for these letters in any case: LIKE itself folds the case of ASCII only."""
+    """A LIKE pattern for a text in any letter case: LIKE itself ignores the case of ASCII letters only."""
     return "".join(
         "_" if char.lower() != char.upper() and not char.isascii() else f"\\{char}" if char in "%_\\" else char
         for char in stored_text(text)
@@ -307,7 +312,7 @@ def like_pattern(text: str) -> str:
 
 
 def _like(sought: Iterable[Sought]) -> str:
-    """A LIKE pattern for the longest word of what is sought."""
+    """A LIKE pattern for the longest word that the filters seek."""
     words = (word for each in sought if each.kind != "regex" for word in re.findall(r"\w+", stored_text(each.text)))
     longest = max(words, key=len, default="")
     return f"%{like_pattern(longest)}%" if longest else _EVERY_TEXT
@@ -354,7 +359,7 @@ def _phrase(sought: Sought) -> re.Pattern[str]:
 
 
 def _linear(text: str) -> Any:
-    """A regular expression whose time is linear in the text. Raises: UsageError."""
+    """Compiles a regular expression that runs in time linear in the text. Raises: UsageError."""
     import re2  # no other question needs it
 
     if len(text) > MOST_REGEX_CHARS:
@@ -401,7 +406,9 @@ def _operator() -> re.Pattern[str]:
 
 
 def with_operators(query: SearchQuery) -> SearchQuery:
-    """The question with its operators as filters; operators with words to rank by also stay in the text."""
+    """The question with its operators moved into the filters; operators whose words also rank passages stay in the
+    text.
+    """
     text, filters = query.text, query.filters
     if filters.as_text:
         return query._replace(filters=filters._replace(as_text=False))

@@ -1,4 +1,4 @@
-"""The lexical index as one question reads it: each count, word and unit is read once."""
+"""The lexical index as one question reads it; counts, words and units are read once each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Index:
-    """The contents of the index at one moment; the object caches whatever it has read."""
+    """The contents of the index at one moment; caches everything that it has read."""
 
     def __init__(self, db: Connection) -> None:
         self.db = db
@@ -35,7 +35,9 @@ class Index:
         return found
 
     def documents_with(self, words: Iterable[str]) -> dict[str, int]:
-        """How many documents have each of these words, Korean ones in single jamo; without words that none has."""
+        """How many documents have each of the words (Korean ones given in single jamo); words that no document has are
+        left out.
+        """
         wanted = sorted(words)
         unread = [word for word in wanted if word not in self._documents]
         if unread:
@@ -45,7 +47,7 @@ class Index:
         return {word: count for word in wanted if (count := self._documents[word])}
 
     def terms_among(self, words: Collection[str | None]) -> list[str]:
-        """Those of the words, folded by the tokenizer, that are terms of the index of notes or of code."""
+        """Those of the words that are terms of the index of notes or code, as the tokenizer folds them."""
         unread = [word for word in words if word is not None and word not in self._terms]
         if unread:
             rows = queries.select_indexed_words(self.db, words_json=json.dumps(unread, ensure_ascii=False))
@@ -53,7 +55,7 @@ class Index:
         return [word for word in words if word is not None and self._terms[word]]
 
     def units(self, surfaces: Iterable[str]) -> list[queries.KoreanUnitRow]:
-        """The morphemes of written Korean units in the documents."""
+        """The morphemes of Korean units as they are written in the documents."""
         wanted = list(surfaces)
         unread = [surface for surface in wanted if surface not in self._units]
         if unread:
@@ -63,7 +65,7 @@ class Index:
         return [row for surface in wanted for row in self._units[surface]]
 
     def cut_words(self, korean: Sequence[str]) -> dict[str, list[Cut]]:
-        """Each of the Hangul words cut into the units that the index has seen."""
+        """Each Hangul word, cut into units that the index knows."""
         unread = [word for word in dict.fromkeys(korean) if word not in self._cuts]
         if unread:
             from kb.language.korean import KnownUnit, cut_word, substrings, unit_lexicon  # of Korean questions alone
@@ -74,7 +76,7 @@ class Index:
         return {word: self._cuts[word] for word in korean}
 
     def term_counts(self, terms: Iterable[Term]) -> list[queries.TermCount]:
-        """How common each term is; the last one's `bm25_max` is that of all."""
+        """How common each term is; `bm25_max` of the last one is that of all terms."""
         wanted = tuple(terms)
         if wanted not in self._counts:
             pairs = [[each.to_match(), None if each.prefix else indexed_token(self.db, each.text)] for each in wanted]
@@ -83,6 +85,6 @@ class Index:
         return self._counts[wanted]
 
     def bm25_max(self, terms: Iterable[Term]) -> float | None:
-        """The highest BM25 for these terms together; None without terms."""
+        """The highest possible BM25 for these terms together; None without terms."""
         counts = self.term_counts(terms)
         return counts[-1].bm25_max if counts else None

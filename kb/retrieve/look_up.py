@@ -1,10 +1,10 @@
-"""Looks up a question of one or two words: passages that contain all of them come first, however they rank.
+"""Looks up a question of one or two words: passages that contain all of them come first, whatever their rank.
 
-    the question's words → passages that hold them, by the index → candidates of every ranking → first among its hits
+the question's words → passages with them, by the index → candidates of every ranking → first among its hits
 
-A word ends at white space (an identifier, a number, a path), or is put in double quotes. The index says which passages
-contain it; where the index has only stems of English words, the text of the passage does. No ranking decides:
-`held_first` runs last.
+A word ends at white space (an identifier, a number, a path), or is in double quotes. The index says which passages
+contain a word; as the index has only stems of English words, their passages' text is checked too. `held_first` runs
+after all rankings.
 """
 
 from __future__ import annotations
@@ -36,10 +36,9 @@ _LATIN_WITH_PARTICLE = r"(?s)(.*[^\W_가-힣])([가-힣]{1,3})"  # compiled when
 
 
 class _Asked(NamedTuple):
-    """FTS5 expressions for a word: as written, without its particle, by its morphemes.
+    """FTS5 expressions for one word: as written, without its particle, and by its morphemes.
 
-    `forms` are the strings that the first two are made of; `patterns` are GLOB patterns for a text that has a Latin
-    word as it is written.
+    `forms` are the strings of the first two; `patterns` are GLOB patterns for a text that has a Latin word as written.
     """
 
     exact: str
@@ -50,9 +49,9 @@ class _Asked(NamedTuple):
 
 
 def look_up(index: Index, query: SearchQuery, read: QueryTerms) -> QueryTerms:
-    """The terms with the passages that contain all words of the question; unchanged for a longer question.
+    """The terms, with the passages that contain all words of the question; unchanged for a longer question.
 
-    Raises: UsageError for a filter that cannot be.
+    Raises: UsageError for an invalid filter.
     """
     text = read.corrected or plain(query.text)
     if read.raw or query.mode == "vector" or len(text) > MAX_WORDS_CHARS:
@@ -87,16 +86,16 @@ def look_up(index: Index, query: SearchQuery, read: QueryTerms) -> QueryTerms:
 
 
 def held_among_notes(read: QueryTerms, k: int) -> list[queries.Held]:
-    """The first k passages of notes that contain the question; they are hits at any rank."""
+    """The first k passages of notes that contain the question's words; they become hits at any rank."""
     return [each for each in read.held if not each.is_code][:k]
 
 
 def held_first(result: SearchResult, query: SearchQuery, held: Sequence[queries.Held]) -> SearchResult:
-    """The result with those hits first that contain the question, by grade; at most `query.k`.
+    """The result with those hits first that contain the question's words, by grade; at most `query.k` hits.
 
     A definition in source code that the question names has the highest grade. A hit in another language than the
-    question cannot contain its words and comes later, but the best three of the first ten stay in the ten. Hits with
-    one kind of score exchange scores, so that scores fall with the rank.
+    question cannot contain its words and comes later, but the best three of the first ten stay among the ten. Hits with
+    the same kind of score exchange their scores, so that scores fall with the rank.
     """
     if not held:
         return result
@@ -140,7 +139,7 @@ def _asked(index: Index, word: str, substitutions: Sequence[Substitution]) -> _A
 
 
 def _others(index: Index, word: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
-    """Expressions for the words that replace the word or are searched with it."""
+    """Expressions for the words that are searched instead of a word, or in addition."""
     for each in substitutions:
         if each.asked in words_in(word):
             yield from (all_of(index, other) for other in each.searched)
@@ -155,7 +154,7 @@ def _without_particle(word: str) -> str:
 
 
 def _patterns(spelled: Sequence[str], is_number: bool) -> Iterator[str]:
-    """GLOB patterns for a word without a letter or digit beside it, and for a number that is not part of another."""
+    """GLOB patterns for a word without a letter or digit next to it; a number must not be part of another number."""
     edge = "[^a-z0-9.,]" if is_number else "[^a-z0-9]"
     for each in spelled:
         literal = re.sub(r"([*?\[])", r"[\1]", each.lower())

@@ -1,6 +1,6 @@
 """Notes on how a question was searched, in the language of the question.
 
-Where no document passes the filters, a note names the filter, and the nearest value that a document has.
+If no document passes the filters, a note names the filter and the nearest value that a document has.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ _NOTES = {
 
 
 def note(question: str, name: str, *about: object) -> str:
-    """A note about these values, in the language of the question."""
+    """The note called `name`, with these values, in the language of the question."""
     english, korean = _NOTES[name]
     return (korean if query_language(question) == "ko" else english).format(*about)
 
 
 def substitution_notes(question: str, read_as: str, substitutions: Sequence[Substitution]) -> Iterator[str]:
-    """A sentence for each substitution, unless it only adds the other script of a word that documents have."""
+    """A sentence for each substitution, except those that only add the other script of a word that documents have."""
     korean = query_language(question) == "ko"
     for each in substitutions:
         if each.reason in ("sound", "pair") and each.asked in read_as:
@@ -84,7 +84,7 @@ def substitution_notes(question: str, read_as: str, substitutions: Sequence[Subs
 
 
 def days_note(question: str, days: DaysAsked) -> str:
-    """Says which days were understood, and that their documents count more."""
+    """A note on which days the question was understood to name, and that their documents count more."""
     korean = query_language(question) == "ko"
     named = days.first if days.first == days.last else _between(days, korean)
     if not days.documents:
@@ -108,7 +108,7 @@ def _between(days: DaysAsked, korean: bool) -> str:
 
 
 def by_words_only(question: str, lacking: ModelError) -> str:
-    """Says that a question was searched by words only, and what is missing for more."""
+    """A note that the question was searched by words only, and what is missing to search by meaning."""
     if query_language(question) == "ko":
         if "committed" in lacking.details:
             have = f"지금까지 {lacking.details['chunks']}개 중 {lacking.details['committed']}개 구절에 벡터가 있음"
@@ -128,7 +128,7 @@ def few_embedded(committed: int, chunks: int) -> ModelMissing:
 
 
 def filter_notes(db: Connection, question: str, filters: SearchFilters, *, found: bool = False) -> Iterator[str]:
-    """Notes on filters: what they exclude, and, where nothing was `found`, why."""
+    """Notes on what the filters exclude and, if nothing was `found`, why."""
     korean = query_language(question) == "ko"
     if filters.lacks:
         left_out = ", ".join(map(_sought_text, filters.lacks))
@@ -160,7 +160,7 @@ def _sought_text(sought: Sought) -> str:
 
 
 def _hint(db: Connection, unmatched: Filter, value: str, korean: bool) -> str:
-    """The nearest value that documents have, or some of those they have."""
+    """A hint at the nearest value that documents have, or at some of their values."""
     known = stored_values(db, unmatched.name)
     if near := _nearest_value(unmatched, stored_text(value), known):
         return f" (비슷한 값: {near})" if korean else f"; the nearest is {near}"
@@ -188,7 +188,9 @@ def _nearest_value(unmatched: Filter, value: str, known: Sequence[str]) -> str |
 
 
 def _nearest_path(glob: str, paths: Sequence[str]) -> str | None:
-    """A glob for the folder, or the path, that is spelled most like what the glob names before its first wildcard."""
+    """A glob for the stored folder or path that is most similar to the glob's part before its first wildcard; None
+    without.
+    """
     from difflib import get_close_matches
 
     plain = glob.strip("/").partition("*")[0].rstrip("/")
@@ -201,6 +203,6 @@ def _nearest_path(glob: str, paths: Sequence[str]) -> str | None:
 
 
 def _folders(paths: Sequence[str]) -> list[str]:
-    """The folders that the paths lie in, and those above them, the highest first."""
+    """All folders of the paths, parents included, the highest first."""
     found = {path[:at] for path in paths for at, char in enumerate(path) if char == "/"}
     return sorted(found, key=lambda folder: (folder.count("/"), folder))

@@ -79,7 +79,7 @@ def search_lexical(
 ) -> SearchResult:
     """The best passages by words, in a stable order; `read` are the terms of the question.
 
-    Raises: QuerySyntaxError for a raw expression that FTS5 does not accept.
+    Raises: QuerySyntaxError for a raw expression that FTS5 rejects.
     """
     ranking = lexical_ranking(index)
     among = passing(index.db, query.filters)
@@ -101,10 +101,10 @@ def search_lexical(
 
 
 def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -> list[Passage]:
-    """The best passages for an expression. With `parts`, it first searches for passages with a rare word.
+    """The best passages for an expression. With `parts`, first only passages with a rare word are searched.
 
-    A passage with only common words scores at most `parts.common_max`. If hits score less or are too few, the whole
-    expression is searched, which scores the many passages with a common word.
+    A passage with only common words scores at most `parts.common_max`. If the hits score less or are too few, the whole
+    expression is searched, which also scores the many passages with a common word.
     """
     if parts is None:
         return queries.search_lexical(db, **params, both_expr=None)
@@ -120,7 +120,7 @@ def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -
 def lexical_params(db: Connection, query: SearchQuery, read: QueryTerms) -> LexicalParams:
     """The parameters of the lexical statement for a question; `read` are its terms.
 
-    Raises: UsageError for a filter that cannot be.
+    Raises: UsageError for an invalid filter.
     """
     held = [each.chunk_rowid for each in held_among_notes(read, query.k)]
     among = passing(db, query.filters)
@@ -149,13 +149,11 @@ def search_hybrid(
     pairs: PairOrder | None = None,
     borrowed: BorrowedVectors | None = None,
 ) -> SearchResult:
-    """The best passages by words and meaning, or by meaning alone where `query.mode` is vector.
+    """The best passages by words and meaning, or by meaning alone if `query.mode` is vector.
 
-    `borrowed` are the vectors where there is no mirror.
-
-    Every candidate is in the result. The first hits are put in order by the cross-encoder of `pairs`, where there is
-    one. The connection has sqlite-vec and `maxsim`. Raises: QuerySyntaxError for a raw expression that FTS5 does not
-    accept.
+    The result includes all candidates. If `pairs` is given, its cross-encoder reorders the first hits. `borrowed` are
+    the vectors for a base without a mirror. The connection must have sqlite-vec and `maxsim`. Raises: QuerySyntaxError
+    for a raw expression that FTS5 rejects.
     """
     if query.mode != "hybrid":
         pairs = None
@@ -195,7 +193,7 @@ def search_hybrid(
 
 
 def _borrow(db: Connection, borrowed: BorrowedVectors, params: HybridParams) -> None:
-    """Borrows the vectors that the statement will look at: of what it finds by words, and of the nearest."""
+    """Loads the vectors that the statement will compare: those of passages found by words, and the nearest ones."""
     borrowed.hold(())
     by_words = params.copy()
     by_words["fusion"], by_words["tokens"] = "linear", None  # cosine leaves out what has no vector
@@ -215,7 +213,7 @@ def hybrid_params(
 ) -> HybridParams:
     """The parameters of the hybrid statement for a question; in vector mode its lexical channel finds nothing.
 
-    Raises: UsageError for a filter that cannot be.
+    Raises: UsageError for an invalid filter.
     """
     by_words = query.mode == "hybrid" and bool(read.match_expr)
     return {
@@ -257,7 +255,7 @@ def result_of(
 
 
 def shown_hit(found: Passage, terms: Sequence[str], snippet_chars: int) -> Passage:
-    """A passage with its snippet, and cited by the part of it that holds the terms."""
+    """A passage with its snippet, and with the part of it as citation that contains the terms."""
     snippet = make_snippet(below_headings(found.text, found.heading_path), terms, snippet_chars)
     spans = matched_spans(json.loads(found.source_spans_json), found.text, terms)
     return found._replace(
@@ -271,10 +269,11 @@ def shown_hit(found: Passage, terms: Sequence[str], snippet_chars: int) -> Passa
 def in_pair_order(
     scorer: PairScorer, question: str, passages: Sequence[Passage], hits: Sequence[Passage]
 ) -> tuple[Passage, ...]:
-    """The hits, where the first, the `passages`, are ordered by their logits; the others follow in their order.
+    """The hits in a new order: `passages`, which are the first hits, by the logits of a cross-encoder, then the other
+    hits.
 
-    A score is the logistic function of the logit, 0 for hits that were not scored. Equal ones keep their order.
-    Raises: ModelError for what is no score.
+    A score is the logistic function of the logit, and 0 for hits that were not scored. Equal ones keep their order.
+    Raises: ModelError unless each score is a finite number.
     """
     from kb.embed.text import passage_text  # few have a cross-encoder
     from kb.errors import ModelError
@@ -291,10 +290,10 @@ def in_pair_order(
 
 
 def add_maxsim(db: Connection) -> None:
-    """Adds `maxsim` to a connection: the late interaction of a question with all candidates of a statement.
+    """Adds the SQL aggregate `maxsim` to a connection: the late-interaction scores of all candidates of a statement.
 
-    `maxsim(question, chunk_rowid, count, tokens)` is an aggregate: a JSON object of scores by chunk number, or NULL
-    for no rows. Its code is loaded at the first call.
+    `maxsim(question, chunk_rowid, count, tokens)` returns a JSON object of scores by chunk number, or NULL for no rows.
+    Its code is loaded at the first call.
     """
     db.create_aggregate_function("maxsim", _MaxSim, 4)
 
@@ -321,15 +320,15 @@ class _MaxSim:
 
 
 def lexical_ranking(index: Index) -> str:
-    """The label of a search by words: `search_lexical-2/bm25(0,0,1,1,1,3)/terms-5e6f7a8b`."""
+    """The label of a ranking by words: `search_lexical-2/bm25(0,0,1,1,1,3)/terms-5e6f7a8b`."""
     return "/".join([statement_label("retrieve/search_lexical.sql"), index.state.weights, code_label("terms")])
 
 
 def hybrid_ranking(index: Index, mode: SearchMode, rule: FusionRule, pairs: PairOrder | None = None) -> str:
-    """The label of a search by meaning, with the cross-encoder if there is one.
+    """The label of a ranking by words and meaning, with the cross-encoder if there is one; `search_hybrid-9/cosine` by
+    meaning.
 
-    `search_hybrid-9/bm25(…)/terms-5e6f7a8b/linear-1a2b3c4d`; the hash is that of the rule's constants.
-    A search by meaning alone weighs nothing.
+    `search_hybrid-9/bm25(…)/terms-5e6f7a8b/linear-1a2b3c4d`; the last hash is that of the rule's constants.
     """
     from zlib import crc32
 
@@ -343,5 +342,5 @@ def hybrid_ranking(index: Index, mode: SearchMode, rule: FusionRule, pairs: Pair
 
 
 def code_label(part: str) -> str:
-    """A part of the ranking with the hash of its code and word lists: `terms-5e6f7a8b`."""
+    """A part of the label: a stage of the ranking with the hash of its code and word lists, `terms-5e6f7a8b`."""
     return f"{part}-{rows('ranking_code')[part][0]}"

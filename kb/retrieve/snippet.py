@@ -1,4 +1,4 @@
-"""What a hit shows of its chunk: the piece around the matches, and the spans that its citation names."""
+"""What a hit shows of its chunk: the text around the matches, and the spans that its citation names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
 class Snippet(NamedTuple):
-    """A piece of a chunk on one line, its code on lines of their own. `matches`: [start, end) characters of `text`."""
+    """A piece of a chunk on one line, with code on separate lines. `matches`: [start, end) characters of `text`."""
 
     text: str
     full_text: bool
@@ -36,9 +36,10 @@ class Snippet(NamedTuple):
 
 
 def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:
-    """`text` without the headings it begins with, which a hit shows by themselves; all of it where there is no more.
+    """`text` without the headings with which it begins, as a hit shows these separately; unchanged if nothing else is
+    left.
 
-    Outside Markdown a heading has no mark: it is known by `heading_path`.
+    Outside of Markdown a heading has no mark and is recognised by `heading_path`.
     """
     rest = text
     for heading in heading_path:
@@ -50,7 +51,9 @@ def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:
 
 
 def _past_marked(text: str, heading: str) -> str:
-    """`text` behind a heading that it begins with as Org, AsciiDoc and reStructuredText write one; else all of it."""
+    """`text` without the `heading` at its beginning in the syntax of Org, AsciiDoc or reStructuredText; unchanged
+    without it.
+    """
     lines = text.split("\n")
     at = 1 if _is_ruler(lines[0]) and len(lines) > 1 else 0
     if lines[at].strip() == heading and _is_ruler("".join(lines[at + 1 : at + 2])):
@@ -69,11 +72,11 @@ def _is_ruler(line: str) -> bool:
 
 
 def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
-    """The densest window of `text`, never longer than `snippet_chars` characters.
+    """The part of `text` with the most matches, at most `snippet_chars` characters long.
 
-    It is the text character for character, but for white space, which is folded outside code, and what an ellipsis
-    stands for: what is before and behind the window, long targets of links, lines of nothing but tags, components and
-    statements, and the line below the head of a table.
+    The text is unchanged, except that white space outside of code is folded, and that an ellipsis replaces what comes
+    before and after the part, long link targets, lines of only tags, components or statements, and rulers below table
+    heads.
     """
     kept = stored_text(text)
     folded = _folded(kept) or " ".join(kept.split())
@@ -116,22 +119,22 @@ def _folded(text: str) -> str:
 
 
 def _short_targets(line: str) -> str:
-    """The line without the targets of links that would take up the window."""
+    """The line without link targets that would take up much of the snippet."""
     if "](" not in line:
         return line
     return re.sub(_TARGET, lambda target: target[0] if len(target[0]) <= _LONGEST_TARGET else _LEFT_OUT, line)
 
 
 def _one_line(words: Sequence[str]) -> list[str]:
-    """The words with a space between them, what is left out once in a row; no line of none."""
+    """The words joined by spaces, with repeated ellipses as one; empty without words."""
     kept = [word for word, before in zip(words, ("", *words), strict=False) if (word, before) != (_LEFT_OUT, _LEFT_OUT)]
     return [" ".join(kept)] if kept else []
 
 
 def find_matches(text: str, terms: Sequence[str]) -> list[Range]:
-    """Where the terms are in `text`: Korean morphemes anywhere, other words from a word's start.
+    """The ranges of the terms in `text`: Korean morphemes anywhere, other words only at a word's start.
 
-    English endings differ between question and text, so a word matches by its stem's first letters.
+    English endings differ between question and text, so a word matches by the first letters of its stem.
     """
     pattern = _any_of(tuple(terms))
     return [match.span() for match in pattern.finditer(text)] if pattern else []
@@ -139,7 +142,7 @@ def find_matches(text: str, terms: Sequence[str]) -> list[Range]:
 
 @lru_cache(maxsize=64)
 def _any_of(terms: tuple[str, ...]) -> re.Pattern[str] | None:
-    """A pattern for any of a question's terms, made once for all its hits; None without a term."""
+    """A pattern for any of a question's terms, cached for all its hits; None without terms."""
     patterns: list[str] = []
     for is_word, group in groupby(sorted(filter(None, set(terms)), key=_longest_first), str.isascii):
         if is_word:  # whether a word starts here is asked once for all of them
@@ -162,7 +165,7 @@ def _word_pattern(word: str) -> str:
 
 
 def _window(text: str, matches: Sequence[Range], room: int) -> Range:
-    """The [start, end) of the best `room` characters, moved in to word boundaries where that costs few of them."""
+    """The [start, end) of the best `room` characters, shortened to word boundaries if that costs few characters."""
     start = _window_start(text, matches, room)
     end = min(len(text), start + room)
     middle = (start + end) // 2
@@ -204,7 +207,9 @@ def _window_start(text: str, matches: Sequence[Range], room: int) -> int:
 
 
 def code_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
-    """Whole lines around the one with most of the terms, at most `snippet_chars` characters, no common indentation."""
+    """The whole lines around the line with the most terms, without common indentation, at most `snippet_chars`
+    characters.
+    """
     lines = _outdented(stored_text(text).split("\n"))
     whole = "\n".join(lines)
     if len(whole) <= snippet_chars:
@@ -237,9 +242,9 @@ Span = Mapping[str, Any]
 
 
 def matched_spans(spans: Sequence[Span], text: str, terms: Sequence[str]) -> Sequence[Span]:
-    """The run of a chunk's spans that holds most of a question's words; all of them where none holds any.
+    """The consecutive spans of a chunk that contain most of a question's words; all spans if none contains any.
 
-    It begins with the span that holds most different words, and takes in neighbours that add another.
+    The first chosen span is the one with the most different words; neighbours are added if they contain another word.
     """
     if len(spans) < 2:
         return spans
@@ -261,7 +266,7 @@ def matched_spans(spans: Sequence[Span], text: str, terms: Sequence[str]) -> Seq
 
 
 def _words_by_span(spans: Sequence[Span], text: str, terms: Sequence[str]) -> list[set[str]]:
-    """The question's words, as they are written, that begin in each span."""
+    """For each span, the question's words that begin in it, as they are written there."""
     origin = spans[0]["char_start"]
     words: list[set[str]] = [set() for _ in spans]
     at = 0

@@ -1,7 +1,7 @@
-"""What is searched in the place of a question's words, or beside them: other scripts, synonyms, slips of the hand.
+"""Finds words to search instead of a question's words, or in addition: typing errors, other scripts, synonyms.
 
-An unknown word is taken for a word of the documents only where the difference is one that hands make: see
-`kb.language.words.is_slip`. A word typed in the wrong keyboard layout is read as its keys say.
+An unknown word is taken for a word of the documents only if the difference is a likely typing error: see
+`kb.language.words.is_slip`. A word typed in the wrong keyboard layout is read by its keys.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _ALIKE_LETTERS = 3
 
 
 def correct(index: Index, unknown: Mapping[str, int]) -> Iterator[Substitution]:
-    """For each unknown word of a question the word it is taken for; none for a word that resembles nothing.
+    """For each unknown word of a question, the word that was probably meant; none for a word that resembles nothing.
 
-    `unknown` says how many slips each may hold at most.
+    `unknown` gives the most slips that each word may have.
     """
     bare = [bare_word(word) if is_hangul(word) else fold(word) for word in unknown]
     near = {each for word in bare if is_correctable(word) for each in one_slip_away(letters(word))}
@@ -51,19 +51,21 @@ def correct(index: Index, unknown: Mapping[str, int]) -> Iterator[Substitution]:
 
 
 def _typed_in_other_layout(index: Index, word: str) -> str | None:
-    """What the keys of `word` write in the other layout, where the documents have that."""
+    """The word that the keys of `word` write in the other keyboard layout; None if no document has it."""
     written = _in_other_layout(word)
     return written[0] if written and index.documents_with(map(letters, written)) else None
 
 
 def _in_other_layout(word: str) -> tuple[str, ...]:
-    """What the keys of `word` write in the other layout, and that without a particle; nothing of a single letter."""
+    """The word that the keys of `word` write in the other layout, with and without a particle; empty for a single
+    letter.
+    """
     other = as_latin(word) if is_hangul(word) else as_hangul(word) if word.isascii() else None
     return () if other is None or len(other) < 2 else (other, bare_word(other))
 
 
 def _meant(index: Index, word: str, most: int) -> str | None:
-    """The word of the documents that `word` is a slip of; a Korean one with the particle it was asked with."""
+    """The word of the documents of which `word` is a misspelling, if any; a Korean word keeps its particle."""
     if not is_hangul(word):
         folded = fold(word)
         found = _nearest(index, folded, most) if is_correctable(folded) else None
@@ -78,14 +80,18 @@ def _meant(index: Index, word: str, most: int) -> str | None:
 
 
 def _is_noun(index: Index, word: str) -> bool:
-    """Whether a Korean word is made of units of two syllables that are their own base forms: no form of a verb."""
+    """Whether a Korean word consists of units of two syllables that are their own base forms, and so is no form of a
+    verb.
+    """
     cuts = index.cut_words([word])[word]
     units = [unit for cut in cuts for unit in cut.morphemes]
     return all(cut.known for cut in cuts) and "".join(units) == word and min(map(len, units)) > 1
 
 
 def _nearest(index: Index, typed: str, most: int) -> str | None:
-    """The letters of the word with the fewest slips, `most` at most; of several the one that most documents have."""
+    """The letters of the word with the fewest slips from `typed`, at most `most`; of several, the one in most
+    documents.
+    """
     found = index.documents_with(one_slip_away(typed))
     near = [(-documents, word) for word, documents in found.items() if is_slip(typed, word)]
     if near or most < 2 or len(typed) < TWO_SLIPS_LETTERS:
@@ -118,14 +124,15 @@ TELLING_LETTERS = 7
 
 
 def plain_word(word: str) -> str:
-    """A word without what inflects it: a Korean one without its particle, a Latin one in lower case."""
+    """A word without its inflection: a Korean word without its particle, a Latin word in lower case."""
     return bare_word(word) if is_hangul(word) else fold(word)
 
 
 def in_other_script(index: Index, pieces: Sequence[str], unknown: Mapping[str, int]) -> Iterator[Substitution]:
-    """For each word what it is in the other script: as the documents say, else the word that sounds the same.
+    """For each word its form in the other script: the form that documents pair it with, else the word that sounds the
+    same.
 
-    A question of words that no document has in the other script costs two look-ups.
+    For a question whose words no document has in the other script, this takes two look-ups.
     """
     asked = {letters(plain_word(piece)): piece for piece in pieces if piece.isalpha()}
     words_json = json.dumps(list(asked), ensure_ascii=False)
@@ -156,19 +163,21 @@ def in_other_script(index: Index, pieces: Sequence[str], unknown: Mapping[str, i
 
 
 def _is_common(row: queries.Pair | queries.SameSound) -> bool:
-    """Whether enough documents have the other word: a rare one weighs more in BM25 than the word that was asked."""
+    """Whether enough documents have the other word: a rare one would weigh more in BM25 than the question's."""
     return row.documents * LEAST_SHARE >= row.asked_documents
 
 
 def _is_telling(row: queries.SameSound, far: int) -> bool:
-    """Whether the sound alone decides: for long words, and for one that no document has: it stands beside nothing."""
+    """Whether the sound alone suffices: for long words, and for a word that no document has."""
     hangul, latin = sorted((_written(row.asked), _written(row.letters)), key=str.isascii)
     long = len(hangul) >= TELLING_SYLLABLES or (len(latin) >= TELLING_LETTERS and not far)
     return long or not row.asked_documents
 
 
 def _go_together(index: Index, row: queries.SameSound) -> bool:
-    """Whether a passage has both words: what sounds alike is often chance (live, 리브) where it is never together."""
+    """Whether some passage has both words: words that sound alike but never occur together are often a coincidence
+    (live, 리브).
+    """
     both = " AND ".join(f'"{_written(word)}"' for word in (row.asked, row.letters))
     found = queries.select_passage_with(index.db, match_expr=both)
     return found is not None and bool(found.found)
@@ -185,9 +194,10 @@ def _keys(piece: str) -> tuple[str, ...]:
 
 
 def _distance(index: Index, one: str, other: str) -> int | None:
-    """How far the Hangul of two words is from the usual way of writing the Latin one; None where they are not the same.
+    """How far the Hangul word is from the usual spelling of the Latin word; None if it does not transliterate that
+    word.
 
-    A short Hangul word must stand alone in the documents as a noun: 앱을 sounds like apple, and is an app.
+    A short Hangul word must occur in the documents as a noun: 앱을 sounds like apple, but means an app.
     """
     from kb.language.hangul import LEAST_SYLLABLES, transliterates
 
@@ -201,7 +211,7 @@ def _distance(index: Index, one: str, other: str) -> int | None:
 
 
 def by_lexicon(words: Sequence[str], synonyms: Sequence[Sequence[str]]) -> Iterator[Substitution]:
-    """For each word or sequence of words of a question that is in a group of synonyms, the others of the group."""
+    """For each word or sequence of words that is in a group of synonyms, the other members of the group."""
     plain = [plain_word(word) for word in words]
     for group in synonyms:
         for member in group:

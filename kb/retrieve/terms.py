@@ -1,4 +1,4 @@
-"""A question's text as search terms and an FTS5 expression. Only `'…'`, a raw expression, can be a syntax error."""
+"""Parses a question into search terms and an FTS5 expression. Only a raw expression, `'…'`, can be a syntax error."""
 
 from __future__ import annotations
 
@@ -49,12 +49,11 @@ _MARKS = frozenset("\"“'’*")
 
 
 class QueryTerms(NamedTuple):
-    """What a question is searched by: an FTS5 expression, empty when nothing can be searched, and its terms.
+    """The search terms of a question, and the FTS5 expression of them, empty if nothing can be searched.
 
-    `corrected` is the question with the words that were searched for in place of its own; None where there are none.
-    `beside` are the parts of the expression that are no terms; `held` are the passages that hold all its words, where
-    it is looked up (`kb.retrieve.look_up`).
-    `days` are those it speaks of, and `favoured` the documents of them.
+    `corrected` is the question with replaced words, None if none was replaced. `beside` are parts of the expression
+    that are no terms. `held` are the passages that contain all words of a question that is looked up
+    (`kb.retrieve.look_up`). `days` are the days that it names, and `favoured` the documents dated so.
     """
 
     match_expr: str
@@ -70,7 +69,9 @@ class QueryTerms(NamedTuple):
 
 
 class Parted(NamedTuple):
-    """A question's rare and common words as FTS5 expressions, and the most that BM25 can give for the common ones."""
+    """The rare and the common words of a question as FTS5 expressions, and the highest BM25 that the common ones can
+    give.
+    """
 
     rare_expr: str
     common_expr: str
@@ -82,7 +83,7 @@ class Parted(NamedTuple):
 
     @property
     def both_expr(self) -> str:
-        """For passages that have a rare word and a common one; BM25 counts all their words."""
+        """The expression for passages with a rare and a common word; BM25 counts all words in it."""
         return f"({self.rare_expr}) AND ({self.common_expr})"
 
 
@@ -93,15 +94,15 @@ def is_raw(text: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """A question's text as it is read."""
+    """The text of a question, normalised."""
     return stored_text(text).replace("\0", " ").strip()
 
 
 def read_query(index: Index, text: str, widening: Widening = _ITS_OWN_WORDS) -> QueryTerms:
-    """The terms of `text`: words without English function words, Korean words cut into content morphemes.
+    """The terms of `text`: words without English function words, and the content morphemes of Korean words.
 
-    A text in single quotes is passed on as a raw FTS5 expression. `widening` adds what an unknown word may be a
-    slip of, what a word is in the other script, and its synonyms; not for words in double quotes.
+    A text in single quotes is passed on as a raw FTS5 expression. `widening` says whether to add corrections of unknown
+    words, forms in the other script, and synonyms; nothing is added for words in double quotes.
     """
     text = plain(text)
     if is_raw(text):
@@ -129,14 +130,14 @@ def read_query(index: Index, text: str, widening: Widening = _ITS_OWN_WORDS) -> 
 
 
 def words_in(text: str) -> list[str]:
-    """The words of a text, whole numbers without their commas."""
+    """The words of a text; whole numbers lose their commas."""
     return [word.replace(",", "") for word in WORD.findall(text)]
 
 
 def _substitutions(
     index: Index, text: str, content: Sequence[str], unknown: Mapping[str, int], widening: Widening
 ) -> tuple[Substitution, ...]:
-    """What is searched for beside the words of a question, or in the place of those that no document has."""
+    """The words to search in addition to words of a question, or instead of words that no document has."""
     if widening == _ITS_OWN_WORDS:
         return ()
     as_it_stands = set(_as_it_stands(text[:READ_CHARS]))
@@ -162,7 +163,7 @@ def _substitutions(
 
 
 def _as_it_stands(text: str) -> Iterator[str]:
-    """The words of a question that stand for themselves alone."""
+    """The words of a question that nothing may replace: in double quotes, before an apostrophe, or with `*`."""
     if not _MARKS.isdisjoint(text):
         for meant in re.findall(_MEANT, text):
             yield from WORD.findall(meant)
@@ -179,7 +180,7 @@ def _substituted(word: str, meant: Mapping[str, str]) -> str:
 
 
 def _first(words: Sequence[str]) -> Sequence[str]:
-    """The words that a question is searched by: at most `MAX_TERMS`, and not many more characters than its limit."""
+    """The words by which a question is searched: at most `MAX_TERMS`, and few more characters than their limit."""
     chars = 0
     for position, word in enumerate(words[:MAX_TERMS]):
         chars += len(word)
@@ -189,9 +190,10 @@ def _first(words: Sequence[str]) -> Sequence[str]:
 
 
 def parted(index: Index, read: QueryTerms) -> Parted | None:
-    """The rare and the common words of a question apart; None where it has not both, or little would be won.
+    """The rare and the common words of a question, separated; None if it lacks one of them, or if that would save
+    little.
 
-    None as well for a large index: it is asked with its rarer words anyway, and its counts may be of some time ago.
+    Also None for a large index, which is searched by the rarer words anyway, and whose counts may be outdated.
     """
     counted = [term for term in read.searched if not term.prefix]
     if read.raw or not counted or not COMMON_CHUNKS <= index.state.chunks < LARGE_INDEX_CHUNKS:
@@ -213,10 +215,10 @@ def parted(index: Index, read: QueryTerms) -> Parted | None:
 
 
 def _affordable(index: Index, terms: Sequence[Term]) -> Sequence[Term]:
-    """The terms a large index is searched by: the rarest ones, up to a budget of occurrences.
+    """The terms by which a large index is searched: the rarest ones, up to a number of occurrences.
 
-    FTS5 scores every chunk that has any of the terms, so a question costs as much as its commonest words; those
-    decide nothing where rarer ones occur.
+    FTS5 scores every chunk that has any of the terms, so the commonest words determine the time; beside rarer words
+    they decide nothing.
     """
     if len(terms) <= MIN_TERMS or index.state.chunks < LARGE_INDEX_CHUNKS:
         return terms
@@ -232,7 +234,7 @@ def _affordable(index: Index, terms: Sequence[Term]) -> Sequence[Term]:
 
 
 def _terms(index: Index, words: Sequence[str]) -> list[Term]:
-    """The terms of the words; of particles alone the words themselves."""
+    """The terms of the words; if the words are only particles, these words themselves."""
     pieces = [piece for word in words for piece in _pieces(word)]
     if all(piece.isascii() for piece in pieces):
         return list(dict.fromkeys(Term(piece) for piece in pieces))
@@ -251,7 +253,7 @@ def _terms(index: Index, words: Sequence[str]) -> list[Term]:
 
 
 def _unknown_words(index: Index, words: Sequence[str]) -> dict[str, int]:
-    """The words, or their parts in one script, that no document seems to have, with the slips each may hold."""
+    """The words, or their parts in one script, that no document seems to have, with the slips each may have."""
     pieces = [piece for word in words for piece in _pieces(word)]
     unknown = dict.fromkeys(_unknown_latin(index, pieces), MOST_SLIPS)
     unknown |= dict.fromkeys([word for word in words if _has_single_jamo(word)], MOST_SLIPS)
@@ -268,7 +270,7 @@ def _korean(pieces: Sequence[str]) -> list[str]:
 
 
 def _unknown_latin(index: Index, pieces: Sequence[str]) -> list[str]:
-    """The pieces in Latin letters that no document has, in this form or another."""
+    """The Latin pieces that no document has, in this form or with another ending."""
     latin = [piece for piece in pieces if len(piece) > _SHORT_LATIN and piece.isascii() and piece.isalpha()]
     wanted = {piece.lower(): piece for piece in latin}
     written = index.documents_with(wanted)
@@ -278,27 +280,28 @@ def _unknown_latin(index: Index, pieces: Sequence[str]) -> list[str]:
 
 
 def _is_in_splinters(cuts: Sequence[Cut]) -> bool:
-    """Whether a word fell into known pieces of which one has a single syllable, as a misspelled one does (파냄|된)."""
+    """Whether a word was cut into known pieces, one of a single syllable, as happens to a misspelled word (파냄|된)."""
     content = [cut.morphemes for cut in cuts if cut.morphemes]
     return len(content) > 1 and any(len(morphemes) == len(morphemes[0]) == 1 for morphemes in content)
 
 
 def _has_single_jamo(word: str) -> bool:
-    """Whether single jamo are in a word, as when it was typed in the wrong layout."""
+    """Whether a word contains single jamo, as a word typed in the wrong layout does."""
     return any("ㄱ" <= char <= "ㅣ" for char in word)
 
 
 def _stem_term(index: Index, word: str) -> Term:
-    """The term for a Hangul word the index does not know: its longest stem that is a term, else the word as a prefix.
+    """The term for a Hangul word that the index does not have: its longest stem that is a term, else the word as a
+    prefix.
 
-    An ending that no document uses (버티나) hides a verb that some do (버티-).
+    An ending that no document uses (버티나) hides a verb that some use (버티-).
     """
     known = index.terms_among([word[:length] for length in range(len(word), 1, -1)])
     return Term(known[0]) if known else Term(word, prefix=True)
 
 
 def _pieces(word: str) -> Iterator[str]:
-    """`word` cut where Hangul and other letters meet."""
+    """The pieces of `word` between Hangul and other letters."""
     if word.isascii():
         yield word
     else:
