@@ -1,8 +1,8 @@
-"""The vectors of one question, out of Lance, where SQLite has no mirror of all: `vec_primary` of the connection alone.
+"""The vectors that one question needs, copied from Lance into a temporary table `vec_primary` of the connection.
 
-The statements that compare vectors read a table of that name. Here it holds what they will look at: the candidates by
-words, and the nearest. So the same statements give the same hits and scores as over a mirror, but for neighbours that
-an ANN index misses.
+For a base without a mirror. The statements that compare vectors read `vec_primary`, so they need no change: the table
+gets the candidates by words and the nearest vectors. Hits and scores are those of a base with a mirror, except for
+neighbours that an ANN index misses.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _BATCH = 4_096
 
 
 class BorrowedVectors:
-    """Fills the table of one connection, for one question at a time."""
+    """Fills the temporary table of one connection, for one question at a time."""
 
     def __init__(self, db: Connection, table: LanceTable) -> None:
-        """`db` has sqlite-vec."""
+        """`db` must have sqlite-vec loaded."""
         self._db = db
         self._table = table
 
     def hold(self, chunk_ids: Collection[str]) -> None:
-        """Puts the vectors of these chunks into the table, in place of what it held."""
+        """Replaces the contents of the table by the vectors of these chunks."""
         self._db.execute("DROP TABLE IF EXISTS temp.vec_primary")
         self._db.execute(declared_vectors("temp.vec_primary", self._table.dimensions))
         found = dict(self._read(sorted(chunk_ids)))
@@ -40,17 +40,21 @@ class BorrowedVectors:
         )
 
     def of_document(self, doc_id: str) -> list[str]:
-        """The chunks of a document."""
+        """The ids of a document's chunks."""
         own = json.dumps([doc_id])
         found = queries.select_chunks_among(self._db, doc_ids_json=own, passages_json=None, favoured_json=None)
         return [row.chunk_id for row in found]
 
     def nearest(self, vector: bytes, depth: int) -> list[str]:
-        """The nearest chunks: twice `depth`, since an index estimates distances, which the statement then computes."""
+        """The ids of the nearest chunks, twice `depth` of them: an index only estimates distances, and the statement
+        computes them.
+        """
         return [chunk_id for chunk_id, _ in self._table.nearest(unpacked(vector), 2 * depth)]
 
     def nearest_among(self, vector: bytes, depth: int, chunk_ids: Sequence[str]) -> list[str]:
-        """The nearest of these chunks, compared exactly; also those as near as the last of them, up to `depth` more."""
+        """The ids of the nearest of some chunks, compared exactly. Ties with the last one are included, up to `depth`
+        more.
+        """
         import numpy as np
 
         question = np.frombuffer(vector, "<f4")
@@ -63,5 +67,5 @@ class BorrowedVectors:
 
 
 def unpacked(vector: bytes) -> list[float]:
-    """The numbers of a vector, float32 little-endian."""
+    """The numbers of a vector that is stored as little-endian float32."""
     return list(unpack(f"<{len(vector) // 4}f", vector))

@@ -1,7 +1,7 @@
-"""Caches beside the knowledge base: SQLite files that may be deleted, and are rebuilt when they are damaged.
+"""Caches beside the knowledge base: SQLite files that may be deleted at any time, and are made again if damaged.
 
-Vectors are kept by the hash of their text, what engines derived by content and engine: what was embedded or read once
-is not embedded or read again, wherever the text or the file goes.
+Vectors are stored by the hash of their text, derived results by the file's content and the engine. So kb embeds a text
+and reads a file once, even if the file moves.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _UNFINISHED = "-unfinished"
 
 
 class _Cache:
-    """One table of a cache file. A damaged file is thrown away: it holds nothing that cannot be remade.
+    """One table of a cache file. A damaged file is deleted, since kb can make its contents again.
 
-    Each method raises StoreError and its kin where the file cannot be read or written.
+    Each method raises StoreError or a subclass if the file cannot be read or written.
     """
 
     def __init__(self, path: Path, table: CacheTable, max_bytes: int) -> None:
@@ -44,13 +44,13 @@ class _Cache:
         self._db = _open_cache(path, table)
 
     def size(self) -> tuple[int, int]:
-        """Entries and bytes, of all models and engines."""
+        """The number of entries and of bytes, of all models and engines."""
         with sqlite_errors(self._path):
             count, size = queries.count_entries(self._db, table=self._table), queries.select_size(self._db)
         return count.entries if count else 0, size.bytes if size else 0
 
     def close(self) -> None:
-        """Trims the cache to its size, the least used going first, and closes it."""
+        """Deletes the least recently used entries above the size limit, and closes the file."""
         with suppress(StoreError), sqlite_errors(self._path):  # what cannot be trimmed now is trimmed next time
             # Pages are freed whole, so that one deletion may not be enough.
             while (size := queries.select_size(self._db)) and size.bytes > self._max_bytes:
@@ -66,9 +66,9 @@ class _Cache:
 
 
 class CachedVector(NamedTuple):
-    """A text's vector as bytes: float32, little-endian, L2 = 1, or int8 where the model's label says so.
+    """The vector of a text as bytes (little-endian float32, L2 = 1; int8 if the model's label says so).
 
-    With the text's tokens under the model; 0 where nobody asks for them.
+    `token_count` is the length of the text in the model's tokens, 0 if it is not needed.
     """
 
     vector: bytes
@@ -76,14 +76,14 @@ class CachedVector(NamedTuple):
 
 
 class VectorCache(_Cache):
-    """One model's part of the cache of vectors."""
+    """The cached vectors of one model."""
 
     def __init__(self, path: Path, model: str, max_bytes: int) -> None:
         super().__init__(path, "vectors", max_bytes)
         self._model = model
 
     def get(self, texts: Sequence[str]) -> Mapping[str, CachedVector]:
-        """The cached vectors of texts, by text."""
+        """The cached vectors of some texts, by text; texts without one are left out."""
         by_hash = {content_hash(text.encode("utf-8", "surrogatepass")): text for text in texts}
         hashes_json = json.dumps(list(by_hash))
         try:
@@ -98,7 +98,7 @@ class VectorCache(_Cache):
         return {by_hash[row.text_hash]: CachedVector(row.vector, row.token_count) for row in rows}
 
     def put(self, vectors: Mapping[str, CachedVector]) -> None:
-        """Keeps vectors by their texts."""
+        """Stores vectors by their texts."""
         now = int(time.time())
         rows: list[queries.CacheInsert] = [
             {
@@ -117,7 +117,7 @@ class VectorCache(_Cache):
             self._start_over()
 
     def keep_only(self, texts: Iterable[str]) -> None:
-        """Forgets the vectors of any other text, of all models, and leaves no trace of them in the file."""
+        """Deletes the vectors of all other texts, for all models, and scrubs them from the file."""
         hashes = [content_hash(text.encode("utf-8", "surrogatepass")) for text in texts]
         with sqlite_errors(self._path):
             queries.delete_other_vectors(self._db, hashes_json=json.dumps(hashes))
@@ -125,17 +125,17 @@ class VectorCache(_Cache):
 
 
 class DerivedCache(_Cache):
-    """The cache of what engines derived."""
+    """The cache of results that engines derived from files."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         super().__init__(path, "derived", max_bytes)
 
     def get(self, content_hash: str, name: DerivedName, engine: str) -> bytes | None:
-        """What the engine derived from that content before."""
+        """The cached result of an engine for some content; None without one."""
         return self._get(content_hash, name, engine)
 
     def get_unfinished(self, content_hash: str, name: DerivedName, engine: str) -> bytes | None:
-        """What the engine had derived from that content when it was stopped."""
+        """The partial result of an engine that was stopped while it read this content; None without one."""
         return self._get(content_hash, name + _UNFINISHED, engine)
 
     def _get(self, content_hash: str, name: str, engine: str) -> bytes | None:
@@ -152,13 +152,13 @@ class DerivedCache(_Cache):
             return None
 
     def put(self, content_hash: str, name: DerivedName, engine: str, data: bytes) -> None:
-        """Keeps what the engine derived from that content, in place of what it had so far."""
+        """Stores the result of an engine for some content, and deletes its partial result."""
         self._put(content_hash, name, engine, data)
         with sqlite_errors(self._path):
             queries.delete_derived(self._db, content_hash=content_hash, name=name + _UNFINISHED, engine=engine)
 
     def put_unfinished(self, content_hash: str, name: DerivedName, engine: str, so_far: bytes) -> None:
-        """Keeps what the engine has derived so far, in place of what it had before."""
+        """Stores the partial result of an engine, in place of an earlier one."""
         self._put(content_hash, name + _UNFINISHED, engine, so_far)
 
     def _put(self, content_hash: str, name: str, engine: str, data: bytes) -> None:
@@ -177,14 +177,14 @@ class DerivedCache(_Cache):
             self._start_over()
 
     def keep_only(self, content_hashes: Iterable[str]) -> None:
-        """Forgets what was derived from any other content, and leaves no trace of it in the file."""
+        """Deletes the results of all other contents, and scrubs them from the file."""
         with sqlite_errors(self._path):
             queries.delete_other_derived(self._db, hashes_json=json.dumps(list(content_hashes)))
             scrub(self._db)
 
 
 def _open_cache(path: Path, table: CacheTable) -> Connection:
-    """The cache in `path`, made where there is none, or none that can be read.
+    """Opens the cache at `path`, and makes an empty one if there is none or if it cannot be read.
 
     Raises: StoreReadOnly; StoreError for any other failure.
     """
@@ -195,7 +195,7 @@ def _open_cache(path: Path, table: CacheTable) -> Connection:
 
 
 def _open_empty(path: Path, table: CacheTable) -> Connection:
-    """An empty cache in `path`."""
+    """Makes an empty cache at `path`."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     return _open(path, table)

@@ -1,4 +1,6 @@
-"""Opens the one SQLite file: its schema's number, pragmas, the writer lock, SQLite's errors in words of `kb.errors`."""
+"""Opens the SQLite file: checks the schema version, sets pragmas, holds the writer lock, and translates SQLite's
+errors.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def latest_version() -> int:
 
 
 def schema_state(db: apsw.Connection) -> queries.SchemaVersion:
-    """The schema version and repeatable hash found in the file; version 0 for an empty one."""
+    """The schema version and the hash of views and triggers in the file; version 0 for an empty file."""
     found = queries.select_schema_version(db) if db.table_exists(None, "schema_meta") else None
     return found or queries.SchemaVersion(0, "", "", None, None, None)
 
@@ -62,7 +64,7 @@ def schema_state(db: apsw.Connection) -> queries.SchemaVersion:
 def require_known_schema(db: apsw.Connection) -> int:
     """The schema version of the file.
 
-    Raises: SchemaTooNew where a newer kb wrote the file, StoreCorrupt where it contradicts itself about its schema.
+    Raises: SchemaTooNew if a newer kb wrote the file, StoreCorrupt if its version and its tables contradict each other.
     """
     state = schema_state(db)
     if state.schema_version > latest_version():
@@ -91,7 +93,9 @@ _LARGEST_WRITE_BYTES = 1 << 16  # of SQLite: a page at most
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Raises SQLite's failures on `path` as StoreError and its kin, each with what to do about it."""
+    """Turns SQLite's errors in the block into StoreError or a subclass, each with a hint; `path` is the file they are
+    about.
+    """
     try:
         yield
     except apsw.NotADBError as error:
@@ -133,7 +137,7 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 
 @contextmanager
 def expression_errors() -> Iterator[None]:
-    """Raises SQLite's complaint about a raw FTS5 expression as QuerySyntaxError."""
+    """Turns SQLite's error about a raw FTS5 expression into QuerySyntaxError."""
     try:
         yield
     except apsw.SQLError as error:
@@ -156,8 +160,8 @@ def open_reader(path: Path) -> apsw.Connection:
 def open_versioned(path: Path) -> tuple[apsw.Connection, int]:
     """A read-only connection to an existing knowledge base, and its schema version; it never waits for a writer.
 
-    Raises: NotIndexed when there is none, NotAKnowledgeBase for a foreign file, SchemaTooNew; StoreCorrupt, also for an
-    empty file: a knowledge base whose file was cut to nothing is not one without notes.
+    Raises: NotIndexed if there is no file, NotAKnowledgeBase for a file of another program, SchemaTooNew; StoreCorrupt,
+    also for an empty file, which is a damaged knowledge base and not one without notes.
     """
     try:
         os.stat(path)
@@ -193,9 +197,9 @@ def open_versioned(path: Path) -> tuple[apsw.Connection, int]:
 
 
 def open_writer(path: Path) -> apsw.Connection:
-    """A read-write connection with foreign keys and WAL; creates the file when there is none.
+    """A read-write connection with foreign keys and WAL; creates the file if there is none.
 
-    Raises: NotAKnowledgeBase, SchemaTooNew and StoreCorrupt, each before a byte is written; StoreReadOnly.
+    Raises: NotAKnowledgeBase, SchemaTooNew, StoreCorrupt, before anything is written; StoreReadOnly.
     """
     from kb.private import require_writable  # a reader does without
 
@@ -209,9 +213,10 @@ def open_writer(path: Path) -> apsw.Connection:
 
 
 def open_private(path: Path, setting: str = "storage.data_dir") -> apsw.Connection:
-    """A connection to a file that is its user's alone where it is made now, and with it what SQLite keeps beside it.
+    """A connection to a file; if the file is created, only the user may read it and the files that SQLite keeps beside
+    it.
 
-    Raises: StoreReadOnly where its folder cannot be made; `setting` names that.
+    Raises: StoreReadOnly if the folder cannot be made; `setting` is the setting that the message names.
     """
     try:
         make_private_folder(path.parent)
@@ -227,9 +232,10 @@ def open_private(path: Path, setting: str = "storage.data_dir") -> apsw.Connecti
 
 
 def _require_own(db: apsw.Connection, path: Path) -> int:
-    """The schema version, 0 of an empty file.
+    """The schema version of the file, 0 if it is empty.
 
-    Raises: NotAKnowledgeBase unless the file is empty or carries kb's mark, SchemaTooNew when a newer kb wrote it."""
+    Raises: NotAKnowledgeBase unless it is empty or has kb's application id, SchemaTooNew if a newer kb wrote it.
+    """
     db.set_busy_timeout(BUSY_TIMEOUT_MS)
     # One plan per statement, whatever is bound: the same every time, and not worked out again for every question.
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -246,9 +252,9 @@ def _require_own(db: apsw.Connection, path: Path) -> int:
 
 @contextmanager
 def transaction(db: Connection) -> Iterator[None]:
-    """All that is written inside, or nothing.
+    """Runs the block in one transaction: everything that it writes is stored, or nothing.
 
-    On a full disk SQLite rolls back by itself; the failure of the second rollback must not hide why.
+    On a full disk SQLite rolls back by itself; the error of the second rollback must not hide the first.
     """
     try:
         with db:
@@ -261,28 +267,28 @@ def transaction(db: Connection) -> Iterator[None]:
 
 @contextmanager
 def snapshot(db: Connection) -> Iterator[None]:
-    """Inside, the connection reads the database as it is now, whatever others write meanwhile."""
+    """Inside the block the connection reads the database as it is now, whatever others write meanwhile."""
     with db:
         db.pragma("schema_version")  # SQLite takes the snapshot at the first read
         yield
 
 
 def data_version(db: Connection) -> int:
-    """A number that is another one once another connection has changed the database."""
+    """A number that changes when another connection has changed the database."""
     return int(db.pragma("data_version"))
 
 
 def scrub(db: Connection) -> None:
-    """Writes the file again without what was deleted from it, and empties the log beside it.
+    """Rewrites the file without deleted contents, and empties the write-ahead log.
 
-    Raises: BusyError of SQLite while another connection reads what was there before.
+    Raises: SQLite's BusyError while another connection still reads the old contents.
     """
     db.execute("VACUUM")
     db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
 def copy_database(db: Connection, path: Path) -> None:
-    """Writes all that the connection reads now into a new file, private to the user."""
+    """Writes everything that the connection sees now into a new file, private to the user."""
     target = open_private(path)
     try:
         with target.backup("main", db, "main") as copying:
@@ -292,14 +298,14 @@ def copy_database(db: Connection, path: Path) -> None:
 
 
 def close_log(path: Path) -> None:
-    """Makes a database that nobody has open one without a log beside it, to be read where nothing can be written."""
+    """Removes the write-ahead log of a database that nobody has open, to make it readable in a read-only folder."""
     with closing(apsw.Connection(str(path))) as db:
         db.pragma("journal_mode", "delete")
     path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
 
 def open_in_memory() -> Connection:
-    """An empty database that leaves no trace."""
+    """An empty database in memory."""
     db = apsw.Connection(":memory:")
     db.transaction_mode = "IMMEDIATE"
     return db
@@ -307,9 +313,9 @@ def open_in_memory() -> Connection:
 
 @contextmanager
 def writer_lock(path: Path) -> Iterator[None]:
-    """Holds the one writer lock beside the database; the system frees it when the process ends, however it ends.
+    """Holds the writer lock beside the database during the block; the system frees it if the process ends.
 
-    Raises: StoreBusy naming the process that holds it.
+    Raises: StoreBusy, with the process that holds the lock.
     """
     import fcntl
 
@@ -350,7 +356,7 @@ def _no_room(path: Path, number: int) -> DiskFull:
 
 
 def _why_it_cannot_grow(path: Path) -> int | None:
-    """The system's error number where the database or a file beside it cannot grow; SQLite itself does not tell."""
+    """The system's error number if the database or a file beside it cannot grow, else None; SQLite does not tell it."""
     import resource
 
     try:

@@ -1,4 +1,4 @@
-"""Puts one document into the tables, and takes one out; the caller holds the transaction."""
+"""Stores and removes one document; the caller holds the transaction."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ _DERIVED_KINDS: dict[DerivedName, str] = {
 
 
 class CodeWords(NamedTuple):
-    """What a chunk of source code is found by beside its text: the names it defines, what documents them, the words
-    inside its names. None for any other chunk."""
+    """The words by which a chunk of source code is found in addition to its text; None for any other chunk.
+
+    They are the names that it defines, their documentation, and the words inside its names.
+    """
 
     symbol_text: str | None = None
     doc_text: str | None = None
@@ -45,12 +47,12 @@ KoreanUnits: TypeAlias = tuple[tuple[str, str, int], ...]
 
 
 class IndexedWords(NamedTuple):
-    """What a document is found by.
+    """The words by which a document is found.
 
-    `texts`, `headings`: of each chunk, its text in NFC without components, and what is above it; `code`: its words of
-    source code, none of any other document. `name`: words of the file's name and folders. `korean_texts`: those of
-    them whose morphemes are wanted. `words`: as they are written, `sounds`: with what they sound like, `pairs`: what
-    the document gives in both scripts.
+    `texts` has the text of each chunk, in NFC and without components, `headings` what is above each chunk, and `code`
+    each chunk's words of source code (empty for other documents). `name` has the words of the file's name and folders.
+    `korean_texts` are those texts whose morphemes are needed. `words` are the words as written, `sounds` pairs of a
+    word and its sound, `pairs` words that the document gives in both scripts.
     """
 
     texts: tuple[str, ...]
@@ -69,10 +71,10 @@ NO_WORDS = IndexedWords((), (), "", (), (), (), (), ())
 
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
-    """A file's document with all that is stored of it, but for the morphemes of its Korean texts.
+    """The document of a file with everything that is stored for it, except the morphemes of its Korean texts.
 
-    `source` is the name of the source it is of, and `relative_path` its path there. `file` has the size and the time at
-    which its bytes were read; `stored` is the document that was at its path.
+    `source` is the name of the source, and `relative_path` the path in it. `file` has the size and time at which the
+    bytes were read. `stored` is the document that had this path before, None without one.
     """
 
     file: SourceFile
@@ -91,9 +93,10 @@ class ReadDocument:
 
 
 class Prepared(NamedTuple):
-    """What a document needs before its transaction. `storage`: how and where its bytes are kept.
+    """What a document needs before its transaction. `storage`: kind and path of the place of its bytes.
 
-    `morphemes` are those of the Korean texts of its batch, with a space between; `units` the document's own.
+    `morphemes` maps the Korean texts of the whole batch to their morphemes, separated by spaces; `units` are the
+    document's.
     """
 
     morphemes: Mapping[str, str]
@@ -103,7 +106,9 @@ class Prepared(NamedTuple):
 
 @contextmanager
 def chunks_together(db: apsw.Connection) -> Iterator[None]:
-    """Stores the chunks of all documents that are put inside at its end, which takes a third of the time."""
+    """Collects the chunks of all documents stored in the block and inserts them at its end, which takes a third of the
+    time.
+    """
     queries.open_arriving_chunks(db)
     yield
     queries.insert_chunks(db)
@@ -118,9 +123,10 @@ def put_document(
     old_path: str,
     now: str,
 ) -> None:
-    """Stores a document in place of `old`, which is at `old_path`: its own path, or that of a file that moved.
+    """Stores a document in place of `old`, which is stored at `old_path`: the document's path, or the path before a
+    move.
 
-    Inside `chunks_together`.
+    Must be called inside `chunks_together`.
     """
     document, file, indexed = read.document, read.file, read.indexed
     morphemes, units, (storage_kind, storage_path) = prepared
@@ -181,7 +187,7 @@ def put_document(
 
 
 def _languages(read: ReadDocument) -> list[str]:
-    """The languages that it has text in: those of its passages, and Korean wherever there is any Hangul."""
+    """The languages of a document's passages, and Korean if it contains any Hangul."""
     document = read.document
     found = {document.lang, *(chunk.lang for chunk in read.chunks)}
     if any(has_hangul(stored_text(text)) for text in (document.title, *(chunk.text for chunk in read.chunks))):
@@ -190,7 +196,7 @@ def _languages(read: ReadDocument) -> list[str]:
 
 
 def remove_document(db: apsw.Connection, workspace_path: str) -> bool:
-    """Removes the document at a path with all that hangs on it; False when there was none."""
+    """Removes the document at a path with everything that belongs to it; False if there was none."""
     is_removed = _remove(db, workspace_path)
     if is_removed:
         queries.bump_corpus_revision(db)
@@ -203,7 +209,7 @@ def _remove(db: apsw.Connection, workspace_path: str) -> bool:
 
 
 def _chunk_rows(read: ReadDocument, morphemes: Mapping[str, str], now: str) -> Iterator[queries.ChunkRow]:
-    """The rows of its chunks. Headings and names are indexed with the morphemes found in them on a line below."""
+    """The rows of a document's chunks. Morphemes of headings and names are indexed on a line below these."""
 
     def with_morphemes(words: str) -> str:
         return f"{words}\n{morphemes[words]}" if words in morphemes else words
@@ -315,7 +321,7 @@ def _provenance_json(read: ReadDocument, now: str) -> str:
 
 
 def _by_fields(value: object) -> dict[str, object]:
-    """What a payload holds, by name, for json."""
+    """The fields of a payload by name, for JSON."""
     return {each.name: getattr(value, each.name) for each in fields(value)}  # type: ignore[arg-type]
 
 

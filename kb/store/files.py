@@ -1,7 +1,7 @@
-"""Files kept beside the database: copies of the source files, and derived results.
+"""Files beside the database: copies of the source files, and derived results.
 
-Copies are content-addressed, `assets/<aa>/<asset_id>`, to show the indexed content later; equal bytes are stored once,
-whatever their names. Derived results are `artifacts/<doc_id>/<name>.json`: what a document was made from, to look at.
+Copies are named by their content, `assets/<aa>/<asset_id>`, and serve to show the indexed content later; files with
+equal bytes share one copy. Derived results, `artifacts/<doc_id>/<name>.json`, show what a document was made from.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class AssetStorage(NamedTuple):
 def store_asset(
     data: bytes, asset_id: AssetId, *, asset_dir: Path, source_path: str, copy_threshold_bytes: int
 ) -> AssetStorage:
-    """Stores `data` below `asset_dir`; above the threshold, refers to `source_path` instead. Returns the place.
+    """Stores a copy of `data` below `asset_dir`, or refers to `source_path` above the threshold. Returns which of both.
 
-    The copy appears whole or not at all, also when the process dies. An existing copy of the right size stays.
+    The copy appears whole or not at all, even if the process dies. An existing copy of the right size is left as it is.
 
     Raises: DiskFull, StoreReadOnly; StoreError for any other failure to write.
     """
@@ -73,14 +73,14 @@ def restore_asset(storage_path: str, checksum: str, read: Callable[[], bytes], a
 def unreferenced_assets(asset_dir: Path, referenced: AbstractSet[str]) -> Iterator[Path]:
     """The copies whose asset id is not in `referenced`, and leftovers of interrupted writes, in order.
 
-    Only for the holder of the writer lock: another process's unfinished copy looks like a leftover.
+    Only for the holder of the writer lock: the unfinished copy of another process looks like a leftover.
     """
     for shard in sorted(asset_dir.glob("[0-9a-f]" * _SHARD_CHARS)):
         yield from (path for path in sorted(shard.iterdir()) if path.name not in referenced)
 
 
 def asset_path(asset_dir: Path, asset_id: AssetId) -> Path:
-    """The path of an asset's copy, if there is one."""
+    """The path that the copy of an asset has, whether it exists or not."""
     return asset_dir / asset_id[:_SHARD_CHARS] / asset_id
 
 
@@ -93,7 +93,7 @@ def has_size(path: Path | str, byte_len: int) -> bool:
 
 
 def write_artifacts(artifact_dir: Path, doc_id: str, derived: Sequence[Derived]) -> None:
-    """Writes each result, whole or not at all. Raises: DiskFull, StoreReadOnly."""
+    """Writes each derived result of a document, whole or not at all. Raises: DiskFull, StoreReadOnly."""
     folder = artifact_dir / doc_id
     try:
         if derived:
@@ -109,7 +109,7 @@ def write_artifacts(artifact_dir: Path, doc_id: str, derived: Sequence[Derived])
 
 
 def list_artifacts(artifact_dir: Path, doc_id: str, engines: Mapping[DerivedName, str]) -> list[Artifact]:
-    """The derived results of a document; `engines` are the labels of what made them."""
+    """The derived results of a document; `engines` are the labels of the engines that made them."""
     found = []
     for name in DERIVED_NAMES:
         path = artifact_dir / doc_id / f"{name}.json"
@@ -119,7 +119,7 @@ def list_artifacts(artifact_dir: Path, doc_id: str, engines: Mapping[DerivedName
 
 
 def read_artifact(artifact_dir: Path, doc_id: str, name: DerivedName) -> bytes | None:
-    """A document's derived result; None where it has none."""
+    """A derived result of a document; None if it has none of that name."""
     try:
         return (artifact_dir / doc_id / f"{name}.json").read_bytes()
     except OSError:
@@ -127,7 +127,9 @@ def read_artifact(artifact_dir: Path, doc_id: str, name: DerivedName) -> bytes |
 
 
 def remove_artifacts_of_others(artifact_dir: Path, doc_ids: AbstractSet[str]) -> None:
-    """Removes the folders of documents that are not among `doc_ids`; what cannot be removed now goes another time."""
+    """Removes the folders of documents that are not in `doc_ids`. A folder that cannot be removed now is tried again
+    next time.
+    """
     with suppress(OSError):
         for folder in sorted(artifact_dir.iterdir()):
             if len(folder.name) == 32 and folder.is_dir() and folder.name not in doc_ids:

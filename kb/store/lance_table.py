@@ -1,8 +1,8 @@
-"""The Lance table of one model: the vectors' own store, from which the mirror can be rebuilt, and their ANN index.
+"""The Lance table of one model: stores the vectors, from which the mirror can be rebuilt, and their ANN index.
 
-The tables are in a folder, or at an address of an object store: there each write is one commit, and no file is renamed.
-lancedb takes over a second to import, so this module is imported by what writes vectors, and by a search only where
-an ANN index pays.
+Tables are in a folder, or at an address of an object store; there each write is one commit, and no file is renamed.
+Importing lancedb takes over a second, so only code that writes vectors imports this module, and a search only if an ANN
+index is worth it.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class LanceTable:
     def __init__(
         self, where: VectorPlace, model: EmbeddingModel, make: Making = "never", rows: Iterable[Rows] | None = None
     ) -> None:
-        """Opens the table, or makes it as `make` says, of the `rows` if any are given, in one step.
+        """Opens the table; `make` says whether to create it, with the `rows` if any are given, in one commit.
 
-        Raises: StoreError where it is not there and not to be made, or cannot be read or written.
+        Raises: StoreError if it does not exist and is not to be created, or cannot be read or written.
         """
         self.name = lance_table_name(model)
         self.dimensions = model.dimensions
@@ -100,7 +100,7 @@ class LanceTable:
             self._table = connected(where).create_table(self.name, schema=self._schema, mode="overwrite")
 
     def _made(self, rows: Iterable[Rows] | None) -> Table:
-        """A new table, in place of the one that is there: Lance cannot overwrite a damaged one."""
+        """A new table, in place of an existing one: Lance cannot overwrite a damaged table."""
         if isinstance(self._where, VectorAddress):
             database = connected(self._where)
             database.drop_table(self.name, ignore_missing=True)
@@ -121,7 +121,7 @@ class LanceTable:
         return pa.record_batch(columns, schema=self._schema)
 
     def upsert(self, chunk_ids: Sequence[str], langs: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Writes vectors, in place of those their chunks had. `vectors`: float32[n, dimensions], L2 = 1.
+        """Writes the vectors of chunks and replaces earlier ones. `vectors`: float32[n, dimensions], L2 = 1.
 
         Raises: StoreError, DiskFull.
         """
@@ -133,13 +133,13 @@ class LanceTable:
             merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Removes the vectors of chunks; ids are hex, so they are in the filter as they are."""
+        """Removes the vectors of chunks. The ids are hexadecimal, so they need no quoting in the filter."""
         with lance_errors(self._where):
             for start in range(0, len(chunk_ids), 1000):
                 self._table.delete(f"chunk_id IN ({_quoted(chunk_ids[start : start + 1000])})")
 
     def read(self, chunk_ids: Sequence[str]) -> dict[str, bytes]:
-        """The vectors of chunks, float32 little-endian; chunks without one are left out."""
+        """The vectors of chunks as little-endian float32, by chunk id; chunks without a vector are left out."""
         if not chunk_ids:
             return {}
         with lance_errors(self._where):
@@ -147,17 +147,17 @@ class LanceTable:
         return dict(_vectors(rows))
 
     def count(self) -> int:
-        """The number of vectors."""
+        """The number of vectors in the table."""
         with lance_errors(self._where):
             return int(self._table.count_rows())
 
     def compact(self) -> None:
-        """Joins the pieces that many writes left, and takes new vectors into the ANN index."""
+        """Merges the fragments that many writes left, and adds new vectors to the ANN index."""
         with lance_errors(self._where):
             self._table.optimize(cleanup_older_than=timedelta(minutes=10))
 
     def has_ann_index(self) -> bool:
-        """Whether an ANN index stands."""
+        """Whether the table has an ANN index."""
         with lance_errors(self._where):
             return any("vector" in index.columns for index in self._table.list_indices())
 
@@ -170,7 +170,7 @@ class LanceTable:
             self._table.create_index("vector", config=IvfRq(distance_type="cosine", num_bits=ANN_BITS))
 
     def index_ids(self) -> None:
-        """Makes vectors quick to find by their chunk's id; `compact` takes new ones into that index."""
+        """Indexes the chunk ids, to find vectors quickly; `compact` adds new ones to this index."""
         from lancedb.index import BTree
 
         with lance_errors(self._where):
@@ -178,7 +178,7 @@ class LanceTable:
                 self._table.create_index("chunk_id", config=BTree())
 
     def nearest(self, query: Sequence[float], k: int) -> tuple[tuple[str, float], ...]:
-        """The approximately nearest chunks, nearest first, with 1 − cosine as the index's codes have it."""
+        """The approximately nearest chunks, nearest first, each with 1 − cosine as estimated from the index's codes."""
         with lance_errors(self._where):
             if self._searched is None:
                 self._searched = _AnnSearch(self._where, self.name)
@@ -186,9 +186,9 @@ class LanceTable:
 
 
 class _AnnSearch:
-    """A table open for questions, by lancedb's asynchronous calls, on an event loop of its own.
+    """A table that is open for questions, through lancedb's asynchronous calls on a separate event loop.
 
-    The other calls read the schema three times per question, a quarter of its time.
+    The synchronous calls read the schema three times per question, a quarter of its time.
     """
 
     def __init__(self, where: VectorPlace, name: str) -> None:
@@ -223,9 +223,9 @@ async def _nearest(table: AsyncTable, query: Sequence[float], k: int) -> Any:
 
 
 def table_sizes(where: VectorPlace) -> dict[str, int]:
-    """The names of the models' tables, and the bytes of their files; at an address of those in use.
+    """The size in bytes of each model's table, by name; at an address only of the tables in use.
 
-    Raises: StoreError where an address cannot be reached.
+    Raises: StoreError if an address cannot be reached.
     """
     if isinstance(where, VectorAddress):
         with lance_errors(where):
@@ -239,7 +239,9 @@ def table_sizes(where: VectorPlace) -> dict[str, int]:
 
 
 def changed_at(vector_dir: Path, model: EmbeddingModel) -> int:
-    """When a model's table was last written, in nanoseconds; 0 where it is not there. Lance keeps a file a version."""
+    """When a model's table was last written, in nanoseconds; 0 if it does not exist. Lance writes a file for each
+    version.
+    """
     try:
         return (vector_dir / f"{lance_table_name(model)}.lance" / "_versions").stat().st_mtime_ns
     except OSError:
@@ -247,7 +249,7 @@ def changed_at(vector_dir: Path, model: EmbeddingModel) -> int:
 
 
 def has_table(vector_dir: Path, name: str) -> bool:
-    """Whether a table is there: a folder without a manifest is one that was never finished, or removed in part."""
+    """Whether a table exists: a folder without a manifest is one that was never finished, or is partly removed."""
     try:
         return any(each.endswith(".manifest") for each in os.listdir(_directory(vector_dir, name) / "_versions"))
     except (FileNotFoundError, NotADirectoryError):
@@ -255,12 +257,12 @@ def has_table(vector_dir: Path, name: str) -> bool:
 
 
 def build_dir(vector_dir: Path) -> Path:
-    """Where a table is built that is to replace another."""
+    """The folder in which a table is built before it replaces another."""
     return vector_dir / _BUILT
 
 
 def replace_table(vector_dir: Path, name: str) -> None:
-    """Puts the table that was built in `build_dir` in place of the one that is there."""
+    """Moves the table built in `build_dir` into the place of the existing one."""
     with lance_errors(vector_dir):
         _put_aside(_directory(vector_dir, name))
         _directory(build_dir(vector_dir), name).rename(_directory(vector_dir, name))
@@ -280,7 +282,7 @@ def remove_tables(where: VectorPlace, names: Sequence[str]) -> None:
 
 
 def remove_leftovers(vector_dir: VectorPlace) -> None:
-    """Removes what was put aside, and what an interrupted run left; only for the holder of the writer lock."""
+    """Removes tables that were put aside, and what interrupted runs left. Only for the holder of the writer lock."""
     if isinstance(vector_dir, VectorAddress):
         return
     with lance_errors(vector_dir):
@@ -290,7 +292,7 @@ def remove_leftovers(vector_dir: VectorPlace) -> None:
 
 
 def connected(where: VectorPlace) -> Any:
-    """The database of lancedb at a place."""
+    """A lancedb connection to the folder or address."""
     import lancedb
 
     if isinstance(where, VectorAddress):
@@ -299,7 +301,7 @@ def connected(where: VectorPlace) -> Any:
 
 
 def _opened(where: VectorPlace, name: str) -> Table | None:
-    """The table; None where it is not there."""
+    """The table of that name; None if it does not exist."""
     if isinstance(where, Path) and not has_table(where, name):
         return None
     try:
@@ -312,7 +314,7 @@ def _opened(where: VectorPlace, name: str) -> Table | None:
 
 
 def _put_aside(directory: Path) -> None:
-    """Takes a table's folder out of its place, in one step; `remove_leftovers` removes it."""
+    """Renames a table's folder, in one step; `remove_leftovers` deletes it later."""
     if directory.exists():
         aside = directory.parent / _REMOVED
         aside.mkdir(exist_ok=True)
@@ -337,7 +339,7 @@ def _schema(model: EmbeddingModel) -> Any:
 
 
 def _vectors(rows: Any) -> Iterator[tuple[str, bytes]]:
-    """Each chunk id of an Arrow table or batch with its vector's bytes."""
+    """The chunk id and the bytes of the vector for each row of an Arrow table or batch."""
     import numpy as np
 
     vectors = rows["vector"]
@@ -356,7 +358,7 @@ def _quoted(chunk_ids: Sequence[str]) -> str:
 
 @contextmanager
 def lance_errors(where: VectorPlace) -> Iterator[None]:
-    """Raises Lance's failures, which come as plain RuntimeError, ValueError or OSError, as StoreError."""
+    """Turns Lance's errors in the block, which are plain RuntimeError, ValueError or OSError, into StoreError."""
     try:
         yield
     except (RuntimeError, ValueError, OSError) as error:
@@ -372,7 +374,7 @@ def lance_errors(where: VectorPlace) -> Iterator[None]:
 
 
 def _short(error: Exception) -> str:
-    """What an object store answered, or what became of the connection, out of a message that tells all layers."""
+    """The object store's answer, or the fate of the connection, out of a message that repeats all layers."""
     text = str(error)
     found = _ANSWERED.search(text) or _LOST.search(text)
     return found[found.lastindex or 0] if found else text.splitlines()[0][:200]

@@ -16,7 +16,7 @@ def put_links(
 ) -> None:
     """Stores the names of a document, and the links in its text if it is a note.
 
-    One of a further source is called by its path there too; its links count from its folder in that source.
+    A document of a further source is also named by its path in that source, and its links start from its folder there.
     """
     names = names_of((workspace_path, relative_path), aliases, is_note=note is not None)
     queries.insert_document_names(
@@ -45,7 +45,7 @@ def put_links(
 
 
 def fill_links(db: apsw.Connection) -> None:
-    """Stores names and links of all documents of a file that an older kb made, from the text of its passages."""
+    """Stores names and links of all documents in a file of an older kb, from the text of its passages."""
     for row in list(queries.select_notes_to_link(db)):
         lines: dict[int, str] = {}
         for first, text in json.loads(row.chunks_json):

@@ -1,8 +1,8 @@
-"""Brings a knowledge base to this kb's schema: pending migrations, then the views and triggers rebuilt.
+"""Brings a knowledge base to this kb's schema: runs pending migrations, then rebuilds the views and triggers.
 
-`migrations/` is history: append-only, one transaction each. `sql/views` and `sql/triggers` are repeatable: when their
-combined hash differs from the one in `schema_meta`, they are dropped and made again; a user's own stay. Where the
-lexical index has another definition then, its rows are built again by it.
+`migrations/` is append-only history, one transaction each. `sql/views` and `sql/triggers` are repeatable: if their hash
+differs from the one in `schema_meta`, they are dropped and made again; views and triggers of the user stay. If that
+changes the definition of the lexical index, its rows are rebuilt.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WRITTEN_ANEW = {"fts-2a38f465": "fts-a6e85fe5", "fts-93a400b8": "fts-a6e85fe5"}
 
 @functools.cache
 def repeatable_files() -> tuple[Path, ...]:
-    """The files of `sql/views` and `sql/triggers`, in the order they are made."""
+    """The files of `sql/views` and `sql/triggers`, in the order in which they are run."""
     return tuple(path for folder in ("views", "triggers") for path in sorted((SQL_DIR / folder).glob("*.sql")))
 
 
@@ -59,7 +59,7 @@ def repeatable_hash() -> str:
 
 
 def made_objects() -> dict[str, queries.SchemaObject]:
-    """What kb makes in a file, by name: tables with their columns, indexes, views and triggers."""
+    """The tables, indexes, views and triggers that kb makes in a file, by name."""
     return _made_objects(latest_version(), repeatable_hash())
 
 
@@ -71,13 +71,13 @@ def _made_objects(schema_version: int, repeatables: str) -> dict[str, queries.Sc
 
 
 def damaged_objects(db: apsw.Connection) -> list[str]:
-    """The names of what kb made and that is not there, or not as kb made it. `db` has the latest schema."""
+    """The names of objects of kb that are missing or differ from this kb's. `db` has the latest schema."""
     found = {each.name: each for each in queries.select_objects(db)}
     return [name for name, made in made_objects().items() if found.get(name) is None or not _same(found[name], made)]
 
 
 def foreign_triggers(db: apsw.Connection) -> list[str]:
-    """Triggers that kb did not make, each with the table of kb's that it changes on a write."""
+    """The triggers in the file that kb did not make, each as `<trigger> on <table>`."""
     made = made_objects()
     found = queries.select_objects(db)
     return [f"{each.name} on {each.table_name}" for each in found if each.type == "trigger" and each.name not in made]
@@ -92,7 +92,7 @@ def _same(found: queries.SchemaObject, made: queries.SchemaObject) -> bool:
 
 
 def is_current(db: apsw.Connection) -> bool:
-    """Whether the file has this kb's schema and views, and what kb made in it is as it was made."""
+    """Whether the file has this kb's schema and views, and every object of kb in it is undamaged."""
     state = schema_state(db)
     if (state.schema_version, state.repeatable_hash) != (latest_version(), repeatable_hash()):
         return False
@@ -100,16 +100,17 @@ def is_current(db: apsw.Connection) -> bool:
 
 
 def _objects_hash(db: apsw.Connection, state: queries.SchemaVersion) -> str:
-    """The BLAKE3 digest of the statements that made what kb noted as its own, as the file has them."""
+    """The BLAKE3 digest of the statements, as stored in the file, of the objects that kb recorded there."""
     made = queries.select_made_statements(db, names_json=state.repeatable_names_json or "[]")
     return content_hash("\0".join(row.statement for row in made).encode())
 
 
 def migrate(db: apsw.Connection, now: str) -> bool:
-    """Brings the file to the latest schema; True when anything changed. `now` is RFC 3339 UTC.
+    """Brings the file to the latest schema; True if anything changed. `now` is RFC 3339 UTC.
 
-    Views, triggers and indexes that somebody dropped or changed are made again, and what they keep is counted again.
-    Raises: SchemaTooNew, StoreCorrupt; StoreError where sqlite-vec is not installed and must drop a table.
+    Views, triggers and indexes that somebody dropped or changed are made again, and the counts that they maintain are
+    computed again. Raises: SchemaTooNew, StoreCorrupt; StoreError if sqlite-vec is needed to drop a table and not
+    installed.
     """
     if schema_state(db).schema_version:
         require_known_schema(db)
@@ -165,16 +166,18 @@ def defined_fts_version(db: apsw.Connection) -> str:
 
 
 def builds_same_rows(db: apsw.Connection, version: str) -> bool:
-    """Whether the definition in the file builds the rows that the one of that label built; '' built none."""
+    """Whether the definition in this database builds the same rows as the one labelled `version`; '' built none."""
     return defined_fts_version(db) in (version, _WRITTEN_ANEW.get(version)) or not version
 
 
 def build_fts(db: apsw.Connection) -> None:
-    """Builds the rows of the lexical index again from the chunks and notes by which definition; in a transaction."""
+    """Rebuilds the rows of the lexical index from the chunks, and records by which definition. Call it in a
+    transaction.
+    """
     queries.rebuild_fts(db)
     note_fts_version(db)
 
 
 def note_fts_version(db: apsw.Connection) -> None:
-    """Notes that the rows of the lexical index were built by the definition in the file."""
+    """Records that the rows of the lexical index were built by the definition in this database."""
     queries.upsert_meta(db, key="fts_version", value=defined_fts_version(db))

@@ -1,8 +1,8 @@
 """The mirror: a sqlite-vec table, for nearest neighbours and exact cosines inside SQL.
 
-`vec_primary` holds the vectors of the model that `embedding_slots` names. Its DDL is the one SQL text made in Python,
-because a vec0 table's dimensions are in its declaration. A process that answers many questions loads the vectors into
-memory: sqlite-vec compares a question with 10,000 of them in 5 ms, one matrix product does in half of one.
+`vec_primary` holds the vectors of the model that `embedding_slots` names. Its DDL is made in Python, because the number
+of dimensions is part of a vec0 declaration. A process that answers many questions loads the vectors into memory:
+sqlite-vec compares a question with 10,000 vectors in 5 ms, a matrix product in half a millisecond.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _PAGE_VECTORS = 4_096
 
 
 def vector_functions_path() -> str:
-    """The path of the sqlite-vec extension, as `.load` takes it.
+    """The path of the sqlite-vec extension, for `.load`.
 
-    Raises: StoreError where it is not installed.
+    Raises: StoreError if it is not installed.
     """
 
     package = find_spec("sqlite_vec")  # its own import would bring in numpy, half of a cold search's time
@@ -63,9 +63,9 @@ def vector_functions_path() -> str:
 
 
 def load_vector_functions(db: Connection) -> None:
-    """Loads sqlite-vec into a connection, and maps the first gigabyte of its file.
+    """Loads sqlite-vec into a connection, and maps the first gigabyte of the database file into memory.
 
-    Raises: StoreError where the extension does not load.
+    Raises: StoreError if the extension does not load.
     """
     try:
         db.enable_load_extension(True)
@@ -83,21 +83,23 @@ def _how_to_reinstall() -> str:
 
 
 def mirrored(db: Connection) -> queries.MirroredModel | None:
-    """The model whose vectors the mirror holds; None where none does."""
+    """The model whose vectors the mirror holds; None if it holds none."""
     return queries.select_mirrored(db)
 
 
 def lance_table_name(model: EmbeddingModel) -> str:
-    """`chunk_embeddings_<model>_<dim>`, the model's name reduced to letters, digits and `_`."""
+    """The name of a model's table, `chunk_embeddings_<model>_<dim>`, with other characters than letters and digits as
+    `_`.
+    """
     slug = "".join(char if char.isascii() and char.isalnum() else "_" for char in model.name.lower())
     return f"{TABLE_PREFIX}{slug}_{model.dimensions}"
 
 
 def ensure_mirror(db: Connection, model: EmbeddingModel, held: queries.MirroredModel | None, now: str) -> bool:
-    """Makes the mirror, which holds `held`, hold `model`; True when it had to be rebuilt and is empty.
+    """Makes the mirror hold `model` instead of `held`; True if it was rebuilt and is empty now.
 
-    What the model's records call committed is not in the empty mirror: they become pending. Records of another version
-    of the model go, as its vectors do. The caller's transaction.
+    Then the model's committed records become pending, and records of other versions of the model are deleted. The
+    caller holds the transaction.
     """
     if holds(held, model) and has_mirror(db):
         return False
@@ -122,23 +124,23 @@ def _write_slot(db: Connection, model: EmbeddingModel, now: str) -> None:
 
 
 def holds(held: queries.MirroredModel | None, model: EmbeddingModel) -> bool:
-    """Whether the mirror holds the vectors of `model`, in its very version."""
+    """Whether the mirror holds the vectors of exactly this version of `model`."""
     return held is not None and held[:3] == (model.name, model.version, model.dimensions)
 
 
 def has_mirror(db: Connection) -> bool:
-    """Whether the mirror's table is there, so that a writer must load sqlite-vec."""
+    """Whether the table of the mirror exists, so that a writer must load sqlite-vec."""
     return bool(db.table_exists(None, "vec_primary"))
 
 
 def drop_mirror(db: Connection) -> None:
-    """Empties the mirror, of no model from now on; Lance keeps the vectors."""
+    """Empties the mirror and removes its model; Lance keeps the vectors."""
     queries.delete_slot(db)
     remake_mirror(db, _UNUSED_DIMENSIONS)
 
 
 def remake_mirror(db: Connection, dimensions: int) -> None:
-    """Rebuilds the mirror's table, empty. `dimensions` is validated: it becomes part of the statement."""
+    """Makes the mirror's table again, empty. `dimensions` must be validated, as it becomes part of the statement."""
     if not 1 <= dimensions <= MAX_DIMENSIONS:
         raise StoreError(f"{dimensions} dimensions", f"sqlite-vec takes 1 to {MAX_DIMENSIONS}")
     db.execute("DROP TABLE IF EXISTS vec_primary")
@@ -146,7 +148,7 @@ def remake_mirror(db: Connection, dimensions: int) -> None:
 
 
 def declared_vectors(table: str, dimensions: int) -> str:
-    """The statement that makes a table of vectors."""
+    """The statement that creates a table of vectors."""
     return (
         f"CREATE VIRTUAL TABLE {table} USING vec0(chunk_rowid INTEGER PRIMARY KEY, "
         f"lang TEXT PARTITION KEY, embedding FLOAT[{int(dimensions)}] distance_metric=cosine, "
@@ -155,7 +157,9 @@ def declared_vectors(table: str, dimensions: int) -> str:
 
 
 def leave_mirror(db: Connection, model: EmbeddingModel, held: queries.MirroredModel | None, now: str) -> None:
-    """Makes `model` the searched one, without a mirror: Lance alone has its vectors. The caller's transaction."""
+    """Makes `model` the searched model, without a mirror, so that only Lance has its vectors. The caller holds the
+    transaction.
+    """
     if not holds(held, model):
         queries.delete_slot(db)
         _write_slot(db, model, now)
@@ -164,10 +168,10 @@ def leave_mirror(db: Connection, model: EmbeddingModel, held: queries.MirroredMo
 
 @contextmanager
 def vector_transaction(db: Connection) -> Iterator[None]:
-    """One transaction that writes vectors, or makes a table of them.
+    """Runs the block, which writes vectors or makes a table of them, in one transaction.
 
-    Raises: DiskFull. sqlite-vec tells a full disk in words, or not at all: then what gives it away is that SQLite has
-    rolled the transaction back by itself.
+    Raises: DiskFull. sqlite-vec reports a full disk in other words or not at all; then the sign is that SQLite has
+    already rolled the transaction back.
     """
     try:
         with db:
@@ -186,25 +190,25 @@ def vector_transaction(db: Connection) -> Iterator[None]:
 
 
 def write_vectors(db: Connection, rows: Sequence[queries.MirrorRow]) -> None:
-    """Puts vectors into the mirror, in place of those their chunks had."""
+    """Writes vectors into the mirror and replaces the earlier ones of their chunks."""
     queries.delete_mirror(db, [{"chunk_rowid": row["chunk_rowid"]} for row in rows])
     queries.insert_mirror(db, rows)
 
 
 def forget_vectors(db: Connection, workspace_path: str) -> None:
-    """Removes the vectors of a document's chunks from the mirror; Lance follows by its tombstones."""
+    """Removes the vectors of a document's chunks from the mirror; tombstones remove them from Lance later."""
     if has_mirror(db):
         rows = queries.select_chunk_rowids_of_path(db, workspace_path=workspace_path)
         queries.delete_mirror(db, [{"chunk_rowid": row.chunk_rowid} for row in rows])
 
 
 def count_vectors(db: Connection, lance_table: str) -> queries.MirrorCounts | None:
-    """What the mirror holds against what it should; None where its table is not there."""
+    """How many vectors the mirror holds and should hold; None if its table does not exist."""
     return queries.count_mirror(db, lance_table=lance_table) if has_mirror(db) else None
 
 
 def count_rows(db: Connection) -> int | None:
-    """How many vectors the mirror holds; None where its table is not there."""
+    """How many vectors the mirror holds; None if its table does not exist."""
     if not has_mirror(db):
         return None
     found = queries.count_mirror_rows(db)
@@ -212,13 +216,13 @@ def count_rows(db: Connection) -> int | None:
 
 
 class LoadedMirror(NamedTuple):
-    """The vectors, float32[n, dimensions], and their chunks."""
+    """The mirror in memory: chunk ids, and in the same order their vectors, float32[n, dimensions]."""
 
     chunk_ids: list[str]
     vectors: Vectors
 
     def nearest(self, vector: bytes, depth: int) -> list[tuple[str, float]]:
-        """The `depth` nearest chunks with 1 - cosine, and those as near as the last of them."""
+        """The `depth` nearest chunks with 1 − cosine, and further ones that are as near as the last of them."""
         import numpy as np
 
         # Not `@`: where other work has the processors, BLAS's waiting threads take half as much again as a search.
@@ -232,7 +236,7 @@ class LoadedMirror(NamedTuple):
 
 
 def load_mirror(db: Connection, dimensions: int) -> LoadedMirror:
-    """The mirror as `db` sees it now."""
+    """Loads the mirror into memory as `db` sees it now."""
     import numpy as np
 
     chunk_ids: list[str] = []

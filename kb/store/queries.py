@@ -1,7 +1,7 @@
 """A function for every statement of `sql/`: `queries.search_lexical(db, …)` runs `sql/retrieve/search_lexical.sql`.
 
-The functions and the classes of their rows are made when they are first used. Their types are in `queries.pyi`, which
-tools/generate writes from the headers of the files.
+The functions and their row classes are made at their first use. tools/generate writes their types into `queries.pyi`,
+from the headers of the files.
 """
 
 from typing import Any

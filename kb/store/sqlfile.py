@@ -61,7 +61,7 @@ class Field(NamedTuple):
 
 
 class Header(NamedTuple):
-    """What a file of `sql/` says of itself; an absent line is '' or 0."""
+    """The parsed header of a file of `sql/`; '' or 0 for a line that it does not have."""
 
     purpose: str
     version: int
@@ -74,7 +74,7 @@ class Header(NamedTuple):
 
 
 def read_header(text: str) -> Header:
-    """The header of a file of `sql/`. Raises: ValueError naming the line that is none."""
+    """Parses the header of a file of `sql/`. Raises: ValueError with the line that is not part of one."""
     purpose: list[str] = []
     said: dict[str, str] = {}
     fields: dict[str, list[Field]] = {"param": [], "column": []}
@@ -114,7 +114,7 @@ def _field(line: str, declared: str) -> Field:
 
 
 def bare_sql(text: str) -> str:
-    """`text` without comments, each run of white space one blank: two texts that SQLite acts on alike are the same."""
+    """`text` without comments, with single spaces for white space: equal for two texts that SQLite treats alike."""
     return re.sub(_TOKEN, lambda match: match[1] or " ", text, flags=re.DOTALL).strip()
 
 
@@ -132,7 +132,7 @@ def header_of(name: str) -> Header:
 
 @functools.cache
 def statement(name: str, table: str | None = None) -> str:
-    """The statement in `sql/<name>`, on `table` where it serves several."""
+    """The statement in `sql/<name>`; `table` is the table it runs on, if it serves several."""
     return sql_text(name) if table is None else sql_text(name).replace(header_of(name).tables[0], table)
 
 
@@ -143,14 +143,14 @@ def statement_label(name: str) -> str:
 
 @functools.cache
 def statement_files() -> Mapping[str, str]:
-    """Every file that a function runs, below `sql/`, by the name of the function."""
+    """The path below `sql/` of every statement, by the name of its function."""
     folders = [name for name in sorted(os.listdir(SQL_DIR)) if "." not in name and name not in _REPEATABLE_FOLDERS]
     files = [f"{folder}/{file}" for folder in folders for file in sorted(os.listdir(SQL_DIR / folder))]
     return {file.rpartition("/")[2].removesuffix(".sql"): file for file in files}
 
 
 def named(name: str) -> Any:
-    """The function that runs the file of that name, or the class of that name; None where there is neither."""
+    """The function or row class of that name; None if there is neither."""
     files = statement_files()
     if name in files:
         return _function(files[name])
@@ -161,7 +161,7 @@ def named(name: str) -> Any:
 
 
 def row_class(header: Header) -> Any:
-    """The class of a statement's rows, the same for all statements that return rows of that name."""
+    """The class of a statement's rows; statements whose rows have the same name share it."""
     return _row_class(header.row, tuple(column.name for column in header.columns))
 
 
@@ -174,7 +174,7 @@ def _row_class(row: str, columns: tuple[str, ...]) -> Any:
 
 
 def _row_maker(header: Header) -> Callable[[Any], Any]:
-    """The function that makes a row of the values of its columns."""
+    """A function that makes a row from the values of its columns."""
     row = row_class(header)
     names = tuple(column.name for column in header.columns)
     if names == row._fields:

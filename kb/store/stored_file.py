@@ -1,6 +1,6 @@
-"""A file in an object store: a Lance table of its pieces in one commit, so that a reader has all of it or none.
+"""A file in an object store, as a Lance table of its pieces written in one commit: a reader gets all of it or nothing.
 
-Client, options, credentials and what becomes of a lost reply are those of the vectors; no other library is needed.
+It uses the client, options, credentials and retries of the vectors, and needs no other library.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _REPLACED_STAYS = timedelta(days=1)
 
 
 class StoredFile:
-    """One version of the file at an address: whoever replaces it changes nothing of what is read here.
+    """One version of the file at an address; what is read from it does not change when somebody replaces the file.
 
-    `about`: what was written with it.
+    `about` is the data that was stored with it.
     """
 
     def __init__(self, where: VectorAddress, table: Any) -> None:
@@ -38,7 +38,7 @@ class StoredFile:
         self.about = bytes((table.schema.metadata or {}).get(_ABOUT, b""))
 
     def copy_to(self, path: Path) -> None:
-        """Writes a new file. Raises: StoreError, OSError."""
+        """Writes the file to a new `path`. Raises: StoreError, OSError."""
         with path.open("xb") as file:
             for piece, content in self._pieces():
                 file.seek(piece * _PIECE_BYTES)
@@ -51,9 +51,9 @@ class StoredFile:
 
 
 def stored_file(where: VectorAddress) -> StoredFile | None:
-    """The newest version of the file at an address; None where there is none.
+    """The newest version of the file at an address; None if there is none.
 
-    Raises: UsageError where there are tables of something else, StoreError.
+    Raises: UsageError if the address has tables of another kind, StoreError.
     """
     with lance_errors(where):
         database = connected(where)
@@ -64,7 +64,7 @@ def stored_file(where: VectorAddress) -> StoredFile | None:
 
 
 def store_file(where: VectorAddress, path: Path, about: bytes) -> None:
-    """Puts a file at an address in place of the version there, which stays for a day. Raises: StoreError."""
+    """Stores a file at an address; the version it replaces stays readable for a day. Raises: StoreError."""
     import pyarrow as pa
 
     fields = [pa.field("piece", pa.int64(), nullable=False), pa.field("content", pa.binary(), nullable=False)]

@@ -1,4 +1,4 @@
-"""Words as the lexical index holds them: folded and stemmed by the very tokenizer of chunks_fts."""
+"""Words as the lexical index stores them: folded and stemmed by the tokenizer of chunks_fts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _STEMMER = ("porter", ["ascii", "tokenchars", punctuation + whitespace])
 
 
 def indexed_token(db: Connection, word: str) -> str | None:
-    """The one token `word` is indexed as; None where it is several or none."""
+    """The one token as which `word` is indexed; None if it becomes no token or several."""
     return _only_token(db.fts5_tokenizer(*_TOKENIZER), word)
 
 
 def stem(word: str) -> str:
-    """The stem that the index has of a word, which is in lower case and without accents."""
+    """The stem of a word in the index; the word must be in lower case and without accents."""
     found = _only_token(_stemmer(), word)
     return word if found is None else found
 

@@ -1,4 +1,4 @@
-"""Tells every SQL statement with its time: to the log of `--debug`, and to what traces a search."""
+"""Reports every SQL statement with its time: to the log of `--debug`, and to the trace of a search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN_CHARS = 300
 
 
 def trace_statements(write: Callable[[str], None]) -> None:
-    """Every connection opened from now on reports its finished statements to `write`, one line each."""
+    """Makes every connection opened from now on report its finished statements to `write`, one line each."""
 
     def hook(db: apsw.Connection) -> None:
         def finished(event: dict[str, Any]) -> None:
@@ -28,9 +28,10 @@ def trace_statements(write: Callable[[str], None]) -> None:
 
 @contextmanager
 def profiled_statements() -> Iterator[list[tuple[str, float]]]:
-    """A list that holds at the end what connections opened inside ran of `sql/`: the file, and whole milliseconds.
+    """A list that gets, at the end of the block, the files of `sql/` that connections opened in it ran, with
+    milliseconds.
 
-    What SQLite runs inside a statement, such as the tables of a full-text index, is part of that statement's time.
+    The time of what SQLite runs inside a statement, such as on the tables of a full-text index, is part of it.
     """
     found: list[tuple[str, float]] = []
     run: list[tuple[str, float]] = []
