@@ -21,7 +21,7 @@ _MARKUP = re.compile(r"</?[a-z][^<>]*>|<[\d:.]+>|\{\\?[a-z]+[^{}]*\}", re.IGNORE
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """kb's own reader."""
+    """The engine of this step, which is part of kb."""
     return _ENGINE
 
 
@@ -31,7 +31,7 @@ def is_needed(earlier: Results) -> bool:
 
 
 def derive(job: Job) -> bytes:
-    """The cues as the segments of a transcript. Raises: ExtractFailed where there is none."""
+    """The cues as the segments of a transcript, in JSON. Raises: ExtractFailed if there are none."""
     job.on_progress(Progress(0, 1))
     text = decode(job.data).text
     cues = tuple(_cues(text.split("\n")))
@@ -43,7 +43,7 @@ def derive(job: Job) -> bytes:
 
 
 def _cues(lines: Sequence[str]) -> Iterator[TranscriptSegment]:
-    """The cues with words; of neighbours that say the same, as automatic subtitles do, one that spans them."""
+    """The cues that have words. Neighbouring cues with the same text, as in automatic subtitles, become one."""
     before: TranscriptSegment | None = None
     for at, line in enumerate(lines):
         times = _TIMES.match(line)

@@ -50,7 +50,7 @@ def _lines(source: bytes, citation: LineCitation | CodeCitation) -> str | None:
 
 
 def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
-    """A page's whole text, including its running heads; the text that OCR read, if any."""
+    """The whole text of a page, running heads included; the text that OCR read, if any. None without such a page."""
     from kb.extract.ocr.recognised_pages import read_whole_words
     from kb.extract.pdf.pages import read_pdf_text
 
@@ -62,7 +62,7 @@ def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
 
 
 def _region(region: Box, derived: Mapping[DerivedName, bytes]) -> str | None:
-    """The lines of a picture in the region; only a file with a single picture has such citations."""
+    """The recognised lines in a region of a picture; only files with a single picture are cited by regions."""
     from kb.extract.ocr.recognised_pages import read_whole_words
 
     if "ocr" not in derived:

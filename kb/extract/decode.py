@@ -49,9 +49,10 @@ class Decoded:
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
-    """The text of `data`: UTF-8, UTF-16 or UTF-32 by mark, UTF-16 without one, CP949, else UTF-8 with replacement.
+    """Decodes `data`: UTF-8, UTF-16 or UTF-32 with a byte order mark, UTF-16 without, UTF-8, the declared encoding, or
+    CP949.
 
-    `declared` is the encoding that a page or mail names, for text that is none of the first.
+    `declared` is the encoding that a page or mail names. Bytes that cannot be decoded become U+FFFD, with a warning.
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):

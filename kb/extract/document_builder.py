@@ -32,7 +32,7 @@ class DocumentBuilder:
         self._headings: list[tuple[int, str]] = []
 
     def add(self, kind: BlockKind, payload: Payload, span: SourceSpan, path: tuple[str, ...] | None = None) -> None:
-        """Append a block below the headings added so far, or at `path` where one is given. Raises: FileTooLarge."""
+        """Appends a block below the headings added so far, or at `path` if it is given. Raises: FileTooLarge."""
         if len(self.blocks) == MOST_BLOCKS:
             raise FileTooLarge(
                 f"the file has more than {MOST_BLOCKS:,} headings, paragraphs and lists, the most kb reads of one file",
@@ -50,7 +50,7 @@ class DocumentBuilder:
             self._headings.append((payload.level, payload.text))
 
     def warn(self, kind: WarningKind, note: str) -> None:
-        """Append a warning."""
+        """Appends a warning."""
         self.warnings.append(Warning(kind, note))
 
     def document(
@@ -63,7 +63,7 @@ class DocumentBuilder:
         symbols: tuple[Symbol, ...] = (),
         references: tuple[SymbolUse, ...] = (),
     ) -> Document:
-        """The document. The default title is the file's name; the default language is that of its first text."""
+        """The document. `title` defaults to the file's name, `lang` to the language detected from the text."""
         workspace_path, asset_id, parser_version = self._identity
         return Document(
             doc_id=self._doc_id,

@@ -1,7 +1,7 @@
-"""Files of entries, laid on their own lines for reading: BibTeX, RIS, iCalendar and vCard.
+"""Files of entries (BibTeX, RIS, iCalendar, vCard): readable text on the lines of the file.
 
-An entry begins with a heading, its title, on the line where the file begins it. A value that the file folds over
-several lines is on the first of them; what is of no use to a reader, such as an inline photograph, is left out.
+An entry begins with a heading, its title, on the line where it begins in the file. A value folded over several lines is
+on the first of them. Values of no use to a reader, such as an inline photograph, are left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kb.extract.decode import decode
 
 
 def _named(written: str) -> Mapping[str, str]:
-    """Names of a format, each with the words that stand for it; none where its value needs none."""
+    """The fields of a format to show, each with its label; the label is empty if the value needs none."""
     return {name: words for name, _, words in (each.partition(" ") for each in written.split(", "))}
 
 
@@ -51,13 +51,15 @@ _CARD_NAMES = _named(
 
 
 def entries_text(data: bytes, media_format: str) -> str | None:
-    """The text of a file of entries, line by line; None for another format."""
+    """The readable text of a file of entries, line by line; None for a file of another format."""
     lay = _FORMATS.get(media_format)
     return None if lay is None else "\n".join(lay(decode(data).text.split("\n")))
 
 
 def _bibtex(lines: Sequence[str]) -> list[str]:
-    """An entry is headed by its title, behind which is its key; strings and preambles are left out."""
+    """The text of each line. An entry has its title as heading, followed by its key; strings and preambles are left
+    out.
+    """
     said: list[list[str]] = [[] for _ in lines]
     for first, end in _ranges(lines, _BIB_BEGIN):
         begin = _BIB_BEGIN.match(lines[first])
@@ -84,7 +86,9 @@ def _ranges(lines: Sequence[str], begin: re.Pattern[str]) -> Iterator[tuple[int,
 
 
 def _bib_fields(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Each field of an entry with the line, from 0, that it begins on; a comma inside braces or quotes ends none."""
+    """The fields of an entry, each with the line, from 0, at which it begins; commas inside braces or quotes end no
+    field.
+    """
     depth, quoted, start, field, has_text = 0, False, 0, "", False
     for number, line in enumerate(lines):
         for at, char in enumerate(line):
@@ -108,7 +112,7 @@ def _bib_fields(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _plain_tex(written: str) -> str:
-    """A value without quotation marks, braces and commands, its accents as letters."""
+    """A BibTeX value without quotation marks, braces and commands; accents become letters."""
     text = " ".join(written.split()).rstrip(",")
     text = text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
     text = _ACCENT.sub(lambda found: unicodedata.normalize("NFC", found[2] + _ACCENTS[found[1]]), text)
@@ -117,7 +121,9 @@ def _plain_tex(written: str) -> str:
 
 
 def _ris(lines: Sequence[str]) -> list[str]:
-    """An entry is headed by its title on the line of its type; a value may go on below its line."""
+    """The text of each line. An entry has its title as heading, on the line of its type; a value may continue below its
+    line.
+    """
     laid: list[list[str]] = [[] for _ in lines]
     begun, last = None, 0
     for at, line in enumerate(lines):
@@ -147,7 +153,7 @@ class _Property(NamedTuple):
 
 
 def _properties(lines: Sequence[str]) -> Iterator[_Property]:
-    """The unfolded properties of an iCalendar or vCard file, and the line, from 0, that each begins on."""
+    """The properties of an iCalendar or vCard file, unfolded, each with the line, from 0, at which it begins."""
     at = 0
     while at < len(lines):
         start, written = at, [lines[at].rstrip()]
@@ -194,7 +200,7 @@ def _blocks(lines: Sequence[str], kinds: Sequence[str], titles: Sequence[str], n
 
 
 def _moment(value: str, zone: str) -> str:
-    """A time as `2024-03-09 14:00 Asia/Seoul`; any other value as it is."""
+    """A date and time as `2024-03-09 14:00 Asia/Seoul`; a value in another form is unchanged."""
     found = _MOMENT.match(value)
     if found is None:
         return value

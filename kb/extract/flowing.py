@@ -37,7 +37,7 @@ def page_parts(page: Hypertext) -> tuple[Part, ...]:
 
 
 def _items(lines: Iterable[str]) -> Iterator[str]:
-    """The items of a list, each with the lines that it goes on with."""
+    """The items of a list, each with its continuation lines."""
     item = ""
     for line in lines:
         is_new = line.lstrip()[:1] == "-" or line.lstrip()[:_MARK_CHARS].partition(".")[0].isdigit()
@@ -50,9 +50,9 @@ def _items(lines: Iterable[str]) -> Iterator[str]:
 
 
 def below(parts: Iterable[Part], **outer: str | int) -> Iterator[Part]:
-    """The parts with the names of the places that they are in before theirs: `chapter=3&para=14`.
+    """The parts with `outer` places in front of their names, `chapter=3&para=14`.
 
-    What comes before the first heading is below none.
+    Parts before the first heading get an empty heading path.
     """
     prefix, has_heading = part_name(**outer), False
     for part in parts:
@@ -61,7 +61,7 @@ def below(parts: Iterable[Part], **outer: str | int) -> Iterator[Part]:
 
 
 def file_parts(name: str, data: bytes, job: Job) -> tuple[Part, ...] | None:
-    """The parts of a file that is inside the job's; None for a kind that is not read there. Raises: KbError."""
+    """The parts of a file inside the job's file; None for a kind that is not read inside others. Raises: KbError."""
     media_type = media_type_of(name)
     if media_type is None:
         return None
@@ -76,7 +76,7 @@ def file_parts(name: str, data: bytes, job: Job) -> tuple[Part, ...] | None:
 
 
 def _paragraphs(document: Document) -> Iterator[Part]:
-    """The blocks of a document that is cited by lines, as numbered paragraphs."""
+    """The blocks of a document that is cited by lines, as numbered parts."""
     lines = document.source_text.split("\n")
     for number, block in enumerate(document.blocks, 1):
         text = _text_of(document, block, lines).strip()
@@ -97,10 +97,10 @@ def _text_of(document: Document, block: Block, lines: list[str]) -> str:
 
 
 def read_inside(name: str, data: bytes, job: Job) -> tuple[tuple[Part, ...] | None, str]:
-    """The parts of a file inside the job's; None where it is not read there, and why if it is a bad one.
+    """The parts of a file inside the job's file, or None if it is not read, and the reason if the file is faulty.
 
-    What all files in a file expand to is bounded by what they say of themselves, before one is opened: hundreds of
-    them, each within the limit of one file, would take hours.
+    The size that all inner files say they expand to is limited before any of them is opened: hundreds of files, each
+    within the limit of one file, would take hours.
     """
     try:
         job.inside.left_bytes -= expanded_bytes(data)

@@ -93,7 +93,9 @@ def note_html(source_text: str) -> str | None:
 
 
 def notebook_html(cells: Sequence[Cell]) -> str | None:
-    """The cells of a notebook: prose as a note is, code in colours, an output as `data-output`; None as for a note."""
+    """The cells of a notebook as HTML: prose like a note, code in colours, outputs as `data-output`. None as for a
+    note.
+    """
     if sum(len(line) for cell in cells for _, line in cell.lines) > MAX_CHARS:
         return None
     parts = [_prose_html(cell.lines) if cell.kind == "markdown" else _code_html(cell) for cell in cells]
@@ -101,7 +103,7 @@ def notebook_html(cells: Sequence[Cell]) -> str | None:
 
 
 def _prose_html(lines: Sequence[tuple[int, str]]) -> str | None:
-    """Markdown, each line with its number in the file, as HTML that is not cleaned; None where it cannot be parsed."""
+    """Numbered lines of Markdown as HTML that is not filtered yet; None if it cannot be parsed."""
     parser = note_parser()
     environment: MutableMapping[str, Any] = {}
     try:
@@ -119,15 +121,15 @@ def _code_html(cell: Cell) -> str:
 
 
 def answer_html(text: str) -> str | None:
-    """The text of an answer as HTML, by `rows_html`; markers behind the last row of a table are no cells of it."""
+    """The text of an answer as HTML, made by `rows_html`; markers after the last row of a table become no cells."""
     return rows_html(_MARKERS_BEHIND_ROW.sub(r"\1\n\n\2", text))
 
 
 def rows_html(text: str) -> str | None:
-    """A text of any kind of file as HTML, as a note is; None where its markup cannot be parsed.
+    """A text of any kind of file as HTML, rendered like a note; None if its markup cannot be parsed.
 
-    Rows without a rule, as those of a spreadsheet, are a table too. Lines that were not broken to fit a width stay
-    lines.
+    Rows without a rule below their head, as in a spreadsheet, become a table too. Lines that were not wrapped stay
+    separate.
     """
     text = _FENCED_OR_ROWS.sub(_with_rule, text)
     parser = note_parser()
@@ -146,7 +148,9 @@ def rows_html(text: str) -> str | None:
 
 
 def _with_rule(found: re.Match[str]) -> str:
-    """Rows as tables: each begins at its head, if any, below which is a rule or its words again."""
+    """Table rows as Markdown tables. A table begins at its head, known by a rule or by its words being repeated below
+    it.
+    """
     if found["rows"] is None:
         return found[0]
     rows = [
@@ -162,12 +166,12 @@ def _is_rule(row: Sequence[str]) -> bool:
 
 
 def _is_head(row: Sequence[str], below: Sequence[str]) -> bool:
-    """Whether a rule is below a row, or its words begin the cells of the row below."""
+    """Whether there is a rule below a row, or the cells of the row below begin with the row's words."""
     return _is_rule(below) or all(name and cell.startswith(f"{name}: ") for name, cell in zip(row, below, strict=False))
 
 
 def _table(rows: list[list[str]], *, has_head: bool) -> str:
-    """Rows as a Markdown table as wide as the longest, with an empty head where they have none."""
+    """Rows as a Markdown table with as many columns as the longest row; without `has_head` its head is empty."""
     width = max(map(len, rows))
     rule = next(filter(_is_rule, rows), [])
     lines = [row for row in rows if not _is_rule(row)] if has_head else [[], *rows]
@@ -176,7 +180,7 @@ def _table(rows: list[list[str]], *, has_head: bool) -> str:
 
 
 def _wrapped(lines: Sequence[str]) -> list[bool]:
-    """For each line but the last, whether it ends because the next word was too long for a width, and not by itself."""
+    """For each line but the last, whether it was wrapped: the next word would not have fitted into the text's width."""
     lines = [_MARKERS_AT_END.sub("", line) for line in lines]
     least = max(map(_columns, lines)) * 7 // 8  # a width is rarely filled to its end
     full = [_columns(f"{line} {(after.split() or [''])[0]}") > least for line, after in pairwise(lines)]
@@ -186,12 +190,12 @@ def _wrapped(lines: Sequence[str]) -> list[bool]:
 
 
 def _columns(text: str) -> int:
-    """The width of a text as editors count it: a syllable of Hangul is two columns."""
+    """The width of a text in columns, two for a wide character such as a syllable of Hangul."""
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def _number_lines(tokens: Sequence[Token], lines: Sequence[tuple[int, str]]) -> None:
-    """Set the source lines of each block, without blank ones at its end."""
+    """Sets the source lines of each block, without blank lines at its end."""
     for token in tokens:
         if token.map is None or token.nesting < 0 or token.hidden or token.type == "inline":
             continue
@@ -220,7 +224,7 @@ def highlighted_lines(source: str, language: str | None) -> list[str]:
 
 @lru_cache(maxsize=64)
 def lexer_of(language: str) -> Any:
-    """Pygments' lexer for a language, which keeps every line; None where it has none."""
+    """Pygments' lexer for a language, set to keep every line; None if there is none."""
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
@@ -287,21 +291,21 @@ class _NoteRenderer(RendererHTML):
         return _picture(unquote(source), alt)
 
     def link_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """A link: unchanged to the outside, by name to a file of the knowledge base."""
+        """The beginning of a link: unchanged if it leads outside, by name if to a file of the knowledge base."""
         href = str(tokens[index].attrs.get("href", ""))
         if (_SCHEME.match(href) or href.startswith("//")) and not may_name_a_source(href):
             return f'<a href="{html.escape(href)}" data-outside="">'
         return f'<a data-note="{html.escape(unquote(href))}">'
 
     def fence(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """Coloured code."""
+        """A code block with syntax colours."""
         token = tokens[index]
         language = token.info.split(maxsplit=1)[0] if token.info.strip() else None
         body = "\n".join(highlighted_lines(token.content.rstrip("\n"), language))
         return f"<pre{self.renderAttrs(token)}><code>{body}</code></pre>\n"
 
     def blockquote_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """A quotation, or a callout where it begins with a callout's mark."""
+        """The beginning of a quotation, or of a callout if it begins with a callout's mark."""
         token, first = tokens[index], _first_text(tokens, index)
         if first is not None and (mark := _CALLOUT.match(first.content)):
             first.content = first.content[mark.end() :] or mark[1].capitalize()
@@ -310,7 +314,7 @@ class _NoteRenderer(RendererHTML):
         return f"<blockquote{self.renderAttrs(token)}>\n"
 
     def list_item_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """An item; a task's box is a character, not an input."""
+        """The beginning of a list item; the box of a task is a character, not an input."""
         first = _first_text(tokens, index)
         if first is not None and (mark := _TASK.match(first.content)):
             first.content = ("☐ " if mark[1] == " " else "☑ ") + first.content[mark.end() :]
@@ -318,23 +322,23 @@ class _NoteRenderer(RendererHTML):
         return f"<li{self.renderAttrs(tokens[index])}>"
 
     def html_block(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """The note's own HTML; as text where it opens an element that would swallow what follows."""
+        """The note's own HTML; shown as text if it opens an element that would swallow the text after it."""
         content = tokens[index].content
         opened = {found.lower() for found in _SWALLOWS.findall(content)}
         swallows = any(f"</{element}" not in content.lower() for element in opened)
         return html.escape(content) if swallows else content
 
     def html_inline(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        """The same within a paragraph."""
+        """The note's own HTML within a paragraph, as in `html_block`."""
         return self.html_block(tokens, idx, options, env)
 
     def footnote_reference_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """A footnote where it is written, its label before it."""
+        """The beginning of a footnote's text, at the place where the note has it, with the label in front."""
         label = html.escape(str(tokens[index].meta.get("label", "")))
         return f"<div{self.renderAttrs(tokens[index])}><sup>{label}</sup> "
 
     def footnote_reference_close(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:
-        """Its end."""
+        """The end of a footnote's text."""
         return "</div>\n"
 
     def text(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Any) -> str:

@@ -1,11 +1,11 @@
-"""HTML → blocks of readable text, each piece with its line in the source: for web pages, and what is made of them.
+"""HTML → blocks of readable text, each piece with its line in the source: for web pages and for formats made of HTML.
 
-    text → tags and text (`_tokens`) → elements → pieces of blocks → blocks that are content
+text → tags and text (`_tokens`) → elements → pieces of blocks → blocks that are content
 
-Markup is read as browsers read it, without an engine: nothing is fetched and no script or entity declaration counts.
-Navigation, footers, banners and what is hidden are left out, unless hardly anything else is there or they hold much of
-the text; where a page marks its main part, the rest is left out too, and so are links and labels around running text.
-Measured on 989 pages of the web: benchmarks/RESULTS.md. Time and memory grow with the size of the source alone.
+Markup is parsed as browsers do, without an engine: nothing is fetched, and scripts and entity declarations are ignored.
+Navigation, footers, banners and hidden elements are left out, unless hardly anything else exists or they contain much
+of the text. If a page marks its main part, everything else is left out, as are links and labels around running text.
+Measured on 989 web pages: benchmarks/RESULTS.md. Time and memory grow linearly with the source.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _JUDGED_BY_CLASS = frozenset("div section ul ol p span a table aside header form
 
 
 class Piece(NamedTuple):
-    """Text on one line of the source, its number from 1."""
+    """Text on one line of the source; `line` counts from 1."""
 
     line: int
     text: str
@@ -98,10 +98,11 @@ class Piece(NamedTuple):
 
 @dataclass(slots=True)
 class HtmlBlock:
-    """A block: its pieces in order; cells of a table are `rows`, their first line the piece's.
+    """A block: its pieces in order. For a table, `rows` are its cells, and the piece gives its first line.
 
-    `level` is a heading's; `beside` are the open elements that look like navigation and the like, outermost first, and
-    `is_main` means that the page marks it as content. `linked_chars` of its text are links.
+    `level` is the level of a heading. `beside` are the open elements that look like navigation and the like, outermost
+    first; `is_main`: the page marks the block as content. `linked_chars` counts the characters of its text that are
+    links.
     """
 
     kind: BlockKind
@@ -116,7 +117,7 @@ class HtmlBlock:
 
     @property
     def text(self) -> str:
-        """The block's text; a line end where the source has one."""
+        """The text of the block, with the line ends of the source."""
         lines: list[str] = []
         for before, piece in zip((None, *self.pieces), self.pieces, strict=False):
             if before is not None and before.line == piece.line:
@@ -128,7 +129,7 @@ class HtmlBlock:
 
 @dataclass(slots=True)
 class Hypertext:
-    """A page: its content, and what it says of itself. `date` is as RFC 3339, `address` where it came from."""
+    """The content of a page and its metadata. `date` is RFC 3339; `address` is where the page came from."""
 
     blocks: list[HtmlBlock] = field(default_factory=list)
     title: str | None = None
@@ -139,7 +140,7 @@ class Hypertext:
 
 
 def read_hypertext(source: str, is_xml: bool = False) -> Hypertext:
-    """The content of a page. In XML, `<p/>` is a whole element."""
+    """Reads the content of a page. With `is_xml`, `<p/>` is a complete element."""
     reader = _Reader(source, is_xml)
     reader.read()
     page = reader.page
@@ -151,7 +152,7 @@ def read_hypertext(source: str, is_xml: bool = False) -> Hypertext:
 
 
 def _content(blocks: Sequence[HtmlBlock]) -> list[HtmlBlock]:
-    """The blocks without those beside the content; all where too little else would be left."""
+    """The blocks without those beside the content; all blocks if too little would be left."""
     total = _chars(blocks)
     inside: defaultdict[int, int] = defaultdict(int)
     for block in blocks:
@@ -167,10 +168,11 @@ def _content(blocks: Sequence[HtmlBlock]) -> list[HtmlBlock]:
 
 
 def _trimmed(blocks: list[HtmlBlock]) -> list[HtmlBlock]:
-    """The blocks without links and labels around running text; all where most is no running text, code or table.
+    """The blocks without links and labels around running text; all of them unless running text, code or tables are the
+    most.
 
-    Left out are links around it, lines within it that are nothing else, lines behind it that are no sentence, and
-    headings behind it, or that are links, with nothing below.
+    Left out are link blocks around the text, lines of only links inside it, lines after it that are no sentence, and
+    headings with nothing below them that come after it or are links.
     """
     solid = [at for at, each in enumerate(blocks) if each.kind in ("code", "table") or _is_running(each)]
     if not solid or sum(_chars([blocks[at]]) for at in solid) < max(
@@ -217,7 +219,7 @@ _Token = tuple[int, _Tag | str]
 
 
 def _tokens(source: str, is_xml: bool) -> Iterator[_Token]:
-    """Tags, text and comments in order. Behind many unclosed quotes, `>` ends a tag in quotes too."""
+    """The tags, text and comments of a page, in order. After many unclosed quotes, `>` ends a tag in quotes too."""
     at, end, unclosed, drawings = 0, len(source), 0, 0
     while at < end:
         mark = source.find("<", at)
@@ -259,7 +261,7 @@ def _tokens(source: str, is_xml: bool) -> Iterator[_Token]:
 
 
 def attributes_of(written: str) -> dict[str, str]:
-    """The attributes of a tag, names in lower case."""
+    """The attributes of a tag, with names in lower case."""
     found: dict[str, str] = {}
     for match in _ATTRIBUTE.finditer(written[:_ATTRIBUTE_CHARS]):
         value = next((each for each in match.groups()[1:] if each is not None), "")
@@ -284,7 +286,10 @@ class _OpenList:
 
 @dataclass(slots=True)
 class _OpenTable:
-    """A table being read: the blocks of each cell, and whether each row names columns. `is_layout`: no data."""
+    """A table that is being read: the blocks of each cell, and for each row whether it has header cells.
+
+    `is_layout`: the table arranges the page and has no data.
+    """
 
     rows: list[list[list[HtmlBlock]]] = field(default_factory=list)
     are_headers: list[bool] = field(default_factory=list)
@@ -293,7 +298,7 @@ class _OpenTable:
 
 
 class _Reader:
-    """Reads one page; `blocks` are all of them, those beside the content marked."""
+    """Reads one page; `blocks` gets all blocks, those beside the content marked as such."""
 
     def __init__(self, source: str, is_xml: bool) -> None:
         self.page = Hypertext()
@@ -413,7 +418,7 @@ class _Reader:
             self._flush()
 
     def _close_up_to(self, names: frozenset[str], bounds: frozenset[str]) -> None:
-        """Closes the innermost open element of those names, unless a bound is inside it."""
+        """Closes the innermost open element with one of these names, unless a bounding element is open inside it."""
         for element in reversed(self._stack):
             if element.name in names:
                 self._close(element.name)
@@ -461,7 +466,7 @@ class _Reader:
                 self._is_spaced = spaced.endswith(" ")
 
     def _add(self, line: int, text: str, is_pre: bool = False) -> None:
-        """Adds text, to the last piece where it is on its line."""
+        """Adds text to the current block, to its last piece if that is on the same line."""
         if self._open.get("a"):
             self._linked_chars += len(text)
         if self._pieces and self._pieces[-1].line == line:
@@ -478,7 +483,7 @@ class _Reader:
     # --- blocks -------------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        """Ends the block that is being read."""
+        """Ends the current block."""
         pieces = [Piece(line, text.rstrip()) for line, text in self._pieces if text.strip()]
         linked_chars, self._pieces, self._is_spaced, self._linked_chars = self._linked_chars, [], False, 0
         if not pieces:
@@ -499,7 +504,7 @@ class _Reader:
         self._place(block)
 
     def _add_item(self, block: HtmlBlock) -> None:
-        """Adds text to the list that is open."""
+        """Adds a block's text to the open list."""
         inner = self._lists[-1]
         if self._list is None:
             self._list = HtmlBlock("list", [], beside=block.beside, is_main=block.is_main)
@@ -529,7 +534,7 @@ class _Reader:
             table.loose.append(block)
 
     def _add_table(self, table: _OpenTable) -> None:
-        """A table of data as one block; what is in one for its layout as blocks."""
+        """Adds a data table as one block, and a layout table as its cells' blocks."""
         for block in table.loose:
             self._place(block)
         filled = [at for at, row in enumerate(table.rows) if any(row)]
@@ -582,7 +587,7 @@ class _Reader:
             page.address = page.address or content or None
 
     def _linked_data(self, written: str) -> None:
-        """Author and date from JSON-LD (schema.org)."""
+        """Reads author and date from JSON-LD (schema.org)."""
         try:
             value = json.loads(written)
         except (ValueError, RecursionError):

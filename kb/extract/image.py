@@ -57,7 +57,7 @@ def is_needed(earlier: Results) -> bool:
 
 
 def derive(job: Job) -> bytes:
-    """The lines of every picture in the file, by its number from 1. Raises: ExtractFailed."""
+    """The recognised lines of every picture in the file, by its number from 1, as JSON. Raises: ExtractFailed."""
     from kb.extract.ocr.recognise import recognise
 
     assert job.settings.ocr is not None
@@ -71,7 +71,7 @@ def derive(job: Job) -> bytes:
 def assemble_image(
     derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
 ) -> Document:
-    """The document of an image: its recognised lines, and a vision model's caption."""
+    """The document of an image, from its recognised lines and a vision model's caption."""
     names: tuple[DerivedName, ...] = ("ocr", "caption")
     labels = {name: derived[name].engine.label if name in derived else NOT_DERIVED for name in names}
     builder = DocumentBuilder(workspace_path, asset_id, labelled_version(PARSER_VERSION, labels))
@@ -94,7 +94,7 @@ def assemble_image(
 
 
 class Frame(NamedTuple):
-    """One picture of a file, in grey as it is shown. `to_original` maps it to its stored pixels, of `size`."""
+    """One picture of a file, in grey as it is displayed. `to_original` maps it to the stored pixels, of `size`."""
 
     grey: Image
     to_original: Projection

@@ -1,7 +1,7 @@
-"""Text for reading, laid on the lines of a file with markup: line n holds the words of line n of the file.
+"""Readable text on the lines of a file with markup: line n has the words of line n of the file.
 
-So a passage has no markup, its citation names lines of the file itself, and an editor opens it there. Lines of markup
-alone are blank. `line_text` gives the text of any file that is cited by lines.
+So a passage has no markup, its citation names lines of the file itself, and an editor opens the file there. Lines of
+only markup are blank. `line_text` gives the text of any file that is cited by lines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BETWEEN_BLOCKS = "  "
 
 
 class LaidText:
-    """A text while it is laid. Blocks come in the order of the file, and may share a line."""
+    """A text that is being built. Blocks are added in the order of the file, and may share a line."""
 
     def __init__(self, total_lines: int) -> None:
         self._parts: list[str] = []
@@ -25,7 +25,7 @@ class LaidText:
         self._line, self._length = 1, 0
 
     def add(self, pieces: Iterable[tuple[int, str]]) -> LineSpan:
-        """Lays a block's pieces, at least one, each with its line from 1; where the block is."""
+        """Adds a block, given by its pieces (at least one), each with its line from 1; returns the block's span."""
         first = start = 0
         between = _BETWEEN_BLOCKS
         for line, text in pieces:
@@ -45,12 +45,12 @@ class LaidText:
         self._length += len(text)
 
     def text(self) -> str:
-        """The text, of as many lines as the file."""
+        """The text, with as many lines as the file."""
         return "".join(self._parts) + "\n" * (self._total_lines - self._line)
 
 
 def line_text(data: bytes, path: str) -> str:
-    """The text of a file that is cited by lines, as its documents hold it: line n of it is of line n of the file."""
+    """The text of a file that is cited by lines, as its document has it: line n comes from line n of the file."""
     media_type = media_type_of(path)
     lay = None if media_type is None else extractor_of(family_of(media_type)).laid_text()
     return decode(data).text if lay is None else lay(data, path)

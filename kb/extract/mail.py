@@ -1,7 +1,7 @@
-"""Mail → the step `parts`: each message with its head, its text, and what is attached to it.
+"""Mail → the step `parts`: each message with its head, its text and its attachments.
 
-A message of a mailbox is named by its id (`message=…&para=3`). Text is read as it is written, HTML by its content where
-there is no text. Attachments of kinds that need no engine are read by their own readers, others listed by name.
+A message of a mailbox is named by its id (`message=…&para=3`). A plain text is read as it is, HTML only if there is
+none. Attachments of kinds that need no engine are read by their own readers; others are listed by name.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _HEAD = ("From", "To", "Cc", "Date", "Subject")
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """kb's own reader."""
+    """The engine of this step, which is part of kb."""
     return kb_engine("mail-v2")
 
 
@@ -55,7 +55,7 @@ def derive(job: Job) -> bytes:
 
 
 def _mail(job: Job) -> Parts:
-    """A file of one message, which says of itself what the message says."""
+    """The parts of a file with one message, which also gives the metadata."""
     message = _Message(parsed_message(job.data), job)
     if not any(message.head(name) for name in _HEAD):
         raise ExtractFailed("not a mail: it has no head", "open it in a mail program and save it again")
@@ -67,7 +67,7 @@ def _mail(job: Job) -> Parts:
 
 
 def _mailbox(job: Job) -> Parts:
-    """All messages of a mailbox, each below its id."""
+    """The parts of all messages of a mailbox, below their ids."""
     starts = [match.span() for match in _BEGIN.finditer(job.data) if _is_apart(job.data, match.start())]
     if not starts:
         raise ExtractFailed("not a mailbox: no line begins a message", "export it again, as mbox")
@@ -94,7 +94,7 @@ def _mailbox(job: Job) -> Parts:
 
 
 def parsed_message(data: bytes) -> Message:
-    """The message that bytes hold. Raises: ExtractFailed where its parts are inside each other too deeply."""
+    """Parses a message. Raises: ExtractFailed if its parts are nested too deeply."""
     try:
         return email.message_from_bytes(data)
     except RecursionError as error:
@@ -102,19 +102,19 @@ def parsed_message(data: bytes) -> Message:
 
 
 def _is_apart(data: bytes, at: int) -> bool:
-    """Whether a blank line is before a place, or nothing."""
+    """Whether there is a blank line before a position, or nothing."""
     return at == 0 or data[max(0, at - 2) : at] == b"\n\n" or data[max(0, at - 4) : at].endswith(b"\n\r\n")
 
 
 class _Unread(NamedTuple):
-    """An attachment that was not read, and why, if it might have been."""
+    """An attachment that was not read; `why` is empty if its kind is never read."""
 
     name: str
     why: str
 
 
 def _told(unread: Sequence[_Unread]) -> Iterator[str]:
-    """A note for each reason why attachments were not read, with the names of some."""
+    """A note for each reason why attachments were not read, with some of their names."""
     for why in dict.fromkeys(each.why for each in unread):
         names = [each.name for each in unread if each.why == why]
         named = ", ".join(names[:_NAMED]) + f" and {len(names) - _NAMED} more" * (len(names) > _NAMED)
@@ -123,7 +123,7 @@ def _told(unread: Sequence[_Unread]) -> Iterator[str]:
 
 
 class _Body(NamedTuple):
-    """What a message holds: a text, or a file with its name."""
+    """A text or an attached file of a message."""
 
     kind: str
     data: bytes
@@ -132,7 +132,7 @@ class _Body(NamedTuple):
 
 
 class _Message:
-    """One message being read; `unread` are its attachments that were not, `is_cut` says that it has too many parts."""
+    """A message being read; `unread` are its attachments that were not read, `is_cut`: it has too many parts."""
 
     def __init__(self, message: Message, job: Job) -> None:
         self._message, self._job = message, job
@@ -141,7 +141,7 @@ class _Message:
 
     @property
     def date(self) -> str | None:
-        """When it was sent, as RFC 3339 UTC."""
+        """When the message was sent, as RFC 3339 UTC; None if it does not say."""
         try:
             sent = parsedate_to_datetime(self.head("Date"))
         except (ValueError, TypeError, IndexError, OverflowError):
@@ -150,11 +150,11 @@ class _Message:
         return sent.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
     def head(self, name: str) -> str:
-        """A field of its head on one line, decoded."""
+        """A header field of the message on one line, decoded; "" if it has none."""
         return decoded_head(self._message, name)
 
     def parts(self) -> Iterator[Part]:
-        """Head and text as numbered paragraphs, then its attachments."""
+        """The header fields and text as numbered paragraphs, followed by the attachments."""
         head = "\n".join(f"{name}: {said}" for name in _HEAD if (said := self.head(name)))
         subject = self.head("Subject")
         blocks = [PartBlock("heading", subject, 1)] if subject else []
@@ -194,7 +194,7 @@ class _Message:
 
 
 def decoded_head(message: Message, name: str) -> str:
-    """A field of a message's head on one line, its encoded words decoded; empty where it has none."""
+    """A header field of a message on one line, with encoded words decoded; "" if it has none."""
     value = message.get(name)
     if value is None:
         return ""
@@ -211,7 +211,7 @@ def decoded_head(message: Message, name: str) -> str:
 
 
 def _bodies(message: Message) -> tuple[list[_Body], bool]:
-    """The texts and files of a message in order, those of messages in it too; whether there are more."""
+    """The texts and files of a message in order, including those of messages inside it, and whether there are more."""
     bodies: list[_Body] = []
     is_cut = False
     stack = [(message, 0)]
@@ -239,7 +239,7 @@ def _bodies(message: Message) -> tuple[list[_Body], bool]:
 
 
 def _file_name(part: Message) -> str:
-    """The name of an attachment, without folders; the end of its content type where it has none."""
+    """The name of an attachment, without folders; without a name, the end of its content type."""
     try:
         written = part.get_filename() or ""
     except (ValueError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""Jupyter notebooks: cells and their short outputs, laid on the lines of the file that hold them → Document."""
+"""Jupyter notebooks: cells and their short outputs, on the lines of the file that contain them → Document."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Path: TypeAlias = tuple[str | int, ...]
 
 
 class _Written(NamedTuple):
-    """A string in a JSON text: where it is in the tree, its value, and its line from 1."""
+    """A string in a JSON text: its path in the tree, its value, and its line from 1."""
 
     path: _Path
     value: str
@@ -41,7 +41,7 @@ class _Written(NamedTuple):
 
 
 def _strings(text: str) -> Iterator[_Written]:
-    """The strings and plain values of a JSON text that are read, in order, without keys. Raises: ExtractFailed."""
+    """The strings and plain values of a JSON text that kb reads, in order, without keys. Raises: ExtractFailed."""
     path: list[str | int] = []
     is_key = False
     at, line = 0, 1
@@ -71,12 +71,12 @@ def _strings(text: str) -> Iterator[_Written]:
 
 
 def _is_read(path: Sequence[str | int]) -> bool:
-    """Whether a value may be text or tells about text; data of plots and widgets, often most of a file, are neither."""
+    """Whether a value may be text or describe text. Data of plots and widgets, often most of a file, do neither."""
     return path[:1] != ["cells"] or path[2:] == ["cell_type"] or bool(_place(path)[1])
 
 
 def _next(path: list[str | int]) -> bool:
-    """Goes on behind a value; whether a key follows."""
+    """Moves the path to the next value; returns whether a key comes next."""
     if path and isinstance(path[-1], int):
         path[-1] += 1
         return False
@@ -91,7 +91,9 @@ def _value(string: str) -> str:
 
 
 class Cell(NamedTuple):
-    """A cell: its kind, "markdown", "code" or another, or an "output" of one; its lines, each with its line from 1."""
+    """A cell or a text output of one. `kind` is "markdown", "code", another type or "output"; lines are numbered from
+    1.
+    """
 
     kind: str
     language: str | None
@@ -117,7 +119,7 @@ def _cells(text: str) -> tuple[list[Cell], str | None]:
 
 
 def _place(path: Sequence[str | int]) -> tuple[str | int, str]:
-    """The number of the cell, and `source`, or the number of its output where that is text."""
+    """The number of a cell with `source`, or with the number of its output if the value is an output's text."""
     if len(path) < 3 or path[0] != "cells":
         return "", ""
     if path[2] == "source":

@@ -42,9 +42,9 @@ _POINTER_RECEIVER = re.compile(r"func\s*\(\s*\w*\s*\*")
 
 
 class FileUnit(NamedTuple):
-    """Lines `start`..`end` of a file, from 1; `symbol` is the definition they belong to.
+    """Lines `start`..`end` of a file, from 1; `symbol` is the definition that they belong to, None outside of any.
 
-    `names` describe lines outside definitions: the small definitions in them, else `imports` or `statements`.
+    `names` describe lines outside of definitions: the small definitions in them, else `imports` or `statements`.
     """
 
     start: int
@@ -62,7 +62,7 @@ class FileUnit(NamedTuple):
 
     @property
     def names_shown(self) -> tuple[str, ...]:
-        """The first name with the number of further names; empty without any."""
+        """The first name, followed by the number of further names; empty without names."""
         more = f" and {len(self.names) - _NAMED} more" if len(self.names) > _NAMED else ""
         return (", ".join(self.names[:_NAMED]) + more,) if self.names else ()
 
@@ -114,7 +114,7 @@ def extract_code(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
 
 
 def _module(path: str, text: str, language: str) -> str:
-    """The prefix of a file's defined names: from its path, or from its declared package."""
+    """The prefix of the qualified names in a file, from its path or from the package that it declares."""
     if language in _PACKAGE:
         match = _PACKAGE[language].search(text)
         return match[1] if match else ""
@@ -125,7 +125,7 @@ def _module(path: str, text: str, language: str) -> str:
 
 
 def _qualified(symbol: Symbol, module: str) -> str:
-    """The name as the language writes it; `symbol.qualified_name` joins the names around it in the file by dots."""
+    """The qualified name in the notation of the language; `symbol.qualified_name` joins names by dots."""
     name = symbol.qualified_name
     if symbol.language == "cpp":
         return name.replace(".", "::")
@@ -188,7 +188,7 @@ def _by_section(lines: Sequence[str], language: str, file_name: str) -> _Read:
 
 
 def _named(part: Part, lines: Sequence[str], language: str, start: int, end: int) -> Symbol:
-    """The symbol of a part, or of an object inside of one; `start` and `end` are the lines of the part."""
+    """The symbol of a part, or of an object inside a part; `start` and `end` are the lines of the part."""
     signature = next((line.strip() for line in lines[part.start - 1 : end] if not _is_comment(line)), "")
     return Symbol(
         name=part.name,
@@ -210,7 +210,9 @@ def _is_comment(line: str) -> bool:
 
 
 def _paragraphs(lines: Sequence[str]) -> list[FileUnit]:
-    """At most 80 lines each, cut at the last blank line of the second half; without one, 20 lines are repeated."""
+    """Units of at most 80 lines, cut at the last blank line of the second half. Without one, the next unit repeats 20
+    lines.
+    """
     units: list[FileUnit] = []
     start = 1
     _, count = written_lines(lines, 0, len(lines))
@@ -228,13 +230,13 @@ def _paragraphs(lines: Sequence[str]) -> list[FileUnit]:
 
 
 def _units_of(lines: Sequence[str], marks: Sequence[Mark], symbols: Sequence[Symbol]) -> list[FileUnit]:
-    """Runs of lines that together hold every non-blank line of a file exactly once."""
+    """The units of a file, which together contain every non-blank line exactly once."""
     runs = _joined(_runs(lines, marks))
     return [FileUnit(start, end, mark.symbol, _names(lines, start, end, mark, symbols)) for start, end, mark in runs]
 
 
 def _runs(lines: Sequence[str], marks: Sequence[Mark]) -> Iterator[tuple[int, int, Mark]]:
-    """Runs of lines with the mark they follow, blank lines at their edges left out."""
+    """Runs of lines, each with the mark at its beginning and without blank lines at its ends."""
     latest: dict[int, Mark] = {}
     for mark in (Mark(1, None), *marks):
         known = latest.get(mark.line)
@@ -250,7 +252,7 @@ def _runs(lines: Sequence[str], marks: Sequence[Mark]) -> Iterator[tuple[int, in
 
 
 def _joined(runs: Iterator[tuple[int, int, Mark]]) -> Iterator[tuple[int, int, Mark]]:
-    """The runs, adjacent ones of one owner joined, and a bare container with its first member."""
+    """The runs, with adjacent runs of the same definition joined, and a bare container joined with its first member."""
     held: tuple[int, int, Mark] | None = None
     for start, end, mark in runs:
         if held is None:
@@ -267,7 +269,7 @@ def _joined(runs: Iterator[tuple[int, int, Mark]]) -> Iterator[tuple[int, int, M
 
 
 def _absorb_closers(lines: Sequence[str], units: Sequence[FileUnit]) -> list[FileUnit]:
-    """The units; one that only closes brackets is joined to the previous one."""
+    """The units, with a unit that only closes brackets joined to the previous one."""
     kept: list[FileUnit] = []
     for unit in units:
         closes = all(_CLOSES.match(line) for line in lines[unit.start - 1 : unit.end])
@@ -279,7 +281,7 @@ def _absorb_closers(lines: Sequence[str], units: Sequence[FileUnit]) -> list[Fil
 
 
 def _names(lines: Sequence[str], start: int, end: int, mark: Mark, symbols: Sequence[Symbol]) -> tuple[str, ...]:
-    """The names of lines that begin no definition."""
+    """The names that describe lines outside of definitions."""
     own = mark.symbol
     if own is not None and own.line_start <= end and start <= own.defined_at <= end:
         return ()

@@ -36,7 +36,7 @@ class Grammar:
 
     @property
     def package(self) -> str:
-        """The distribution of the grammar."""
+        """The name of the grammar's package, for pip."""
         return self.module.replace("_", "-")
 
 
@@ -45,7 +45,7 @@ def _all(words: str) -> frozenset[str]:
 
 
 def _kinds(text: str) -> dict[str, str]:
-    """Node → kind, from `kind: node node; kind: node`."""
+    """Parses `kind: node node; kind: node` into a map from node type to kind."""
     split = (part.partition(":") for part in text.split(";"))
     return {node: kind.strip() for kind, _, nodes in split for node in nodes.split()}
 
@@ -232,7 +232,7 @@ def lacking_module(lang: str) -> str | None:
 
 
 def parser_version() -> str:
-    """`code-v4`, with the languages that cannot be parsed here: adding a grammar makes another label."""
+    """`code-v4` and the languages that this installation cannot parse, so that a new grammar changes the version."""
     lacking = sorted(lang for lang in GRAMMARS if lacking_module(lang) is not None)
     if not lacking:
         return _VERSION

@@ -27,7 +27,7 @@ def text_of(node: Node | None) -> str:
 
 
 def name_of(node: Node, lang: str) -> str:
-    """The name in a defining node, with its type in front where the name includes it; empty without a name."""
+    """The name in a defining node, with its type in front if the language's names include it; "" without a name."""
     if lang in ("c", "cpp"):
         return _declared(node)
     if node.type == "impl_item":
@@ -65,7 +65,7 @@ _NAME_TYPES = frozenset(
 
 
 def kind_of(node: Node, kind: str, owner_kind: str | None, lang: str) -> str:
-    """The kind of a definition: `kind` of the grammar's table, refined by its content and its owner."""
+    """The kind of a definition: `kind` from the grammar's table, made more specific by its content and its owner."""
     if kind in ("variable", "field"):
         value = node.child_by_field_name("value") or node.child_by_field_name("right")
         if value is not None and value.type in _FUNCTION_VALUES:
@@ -86,7 +86,7 @@ def kind_of(node: Node, kind: str, owner_kind: str | None, lang: str) -> str:
 
 
 def body_of(node: Node) -> Node | None:
-    """The part of a definition that holds its members or statements."""
+    """The node of a definition that contains its members or statements; None without one."""
     body = node.child_by_field_name("body")
     if body is not None:
         return body
@@ -108,7 +108,7 @@ def signature_of(outer: Node, node: Node, source: bytes) -> str:
 
 
 def doc_of(node: Node, comments: str, lang: str) -> str | None:
-    """The text that documents a definition: its doc string, or the comment before it."""
+    """The documentation of a definition: its doc string, or the comment before it; None without either."""
     if lang == "python" and (body := body_of(node)) is not None and body.named_children:
         first = body.named_children[0]
         string = first.named_children[0] if first.type == "expression_statement" and first.named_children else first
@@ -118,13 +118,13 @@ def doc_of(node: Node, comments: str, lang: str) -> str | None:
 
 
 def _beginning(node: Node, source: bytes, chars: int) -> str:
-    """The first characters of a node; no character takes more than four bytes."""
+    """The first `chars` characters of a node's text."""
     start = node.start_byte
     return source[start : min(node.end_byte, start + 4 * chars)].decode("utf-8", "replace")[:chars]
 
 
 def bare_type(name: str) -> str:
-    """`*Foo[T]` and `a::Foo<T>` → `Foo`."""
+    """The name of a type without pointers, path and parameters: `*Foo[T]` and `a::Foo<T>` → `Foo`."""
     return _TYPE_ARGUMENTS.sub("", name).rpartition("::")[2]
 
 

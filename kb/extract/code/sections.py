@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeAlias
 
 
 class Part(NamedTuple):
-    """A part of a file that begins at line `start`, from 1, and ends before the next one.
+    """A part of a file that begins at line `start`, from 1, and ends before the next part.
 
-    `qualified` is the full name of an object (OBJECT_KINDS), where that is not its name.
+    `qualified` is the full name of an object (OBJECT_KINDS) if it differs from `name`.
     """
 
     start: int
@@ -62,24 +62,24 @@ _SQL_NAME = re.compile(
 
 
 def parts_of(lines: Sequence[str], language: str, file_name: str) -> list[Part]:
-    """The parts of a file in the order of its lines; none where it must be cut by paragraphs."""
+    """The parts of a file in the order of its lines; empty if the file must be cut by paragraphs."""
     return list(_SPLITTERS[language](lines, file_name)) if language in _SPLITTERS else []
 
 
 def objects_of(lines: Sequence[str], language: str, file_name: str) -> list[Part]:
-    """The objects that a file declares beside its parts, each at its line."""
+    """The objects that a file declares in addition to its parts, each at its line."""
     return list(_OBJECTS[language](lines, file_name)) if language in _OBJECTS else []
 
 
 def _dockerfile(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """A part for each stage, with the comment above it. A stage without a name is called by its image."""
+    """A part for each stage, with the comment above it. A stage without a name gets the name of its image."""
     for number, match in _matches(_FROM, lines):
         start = _above(lines, number)
         yield Part(start, match["stage"], "stage") if match["stage"] else _image(start, match["image"])
 
 
 def _base_images(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """The base images of named stages, except earlier stages."""
+    """The base images of named stages, except images that are earlier stages."""
     stages: set[str] = set()
     for number, match in _matches(_FROM, lines):
         if match["stage"]:
@@ -89,7 +89,7 @@ def _base_images(lines: Sequence[str], _: str) -> Iterator[Part]:
 
 
 def _image(line: int, image: str) -> Part:
-    """`docker.io/library/redis:7` is called redis."""
+    """The object for a base image, without registry, path and tag: `docker.io/library/redis:7` is called redis."""
     name = re.sub(r"(?<=\w)[:@].*", "", image.rpartition("/")[2])
     return Part(line, name.strip("${}") or image, "image", image)
 
@@ -113,7 +113,7 @@ def _yaml(lines: Sequence[str], file_name: str) -> Iterator[Part]:
 
 
 def _listed(lines: Sequence[str], first: int) -> list[Part]:
-    """The resources of a `List`; none of anything else."""
+    """The resources of a Kubernetes `List`; empty for anything else."""
     found: list[Part] = []
     if not any(re.match(r"kind: *List\b", line) for line in lines):
         return found
@@ -149,7 +149,7 @@ def _resource(lines: Sequence[str], start: int) -> Part:
 
 
 def _value(text: str) -> str:
-    """A scalar without its quotes, its comment and its templates."""
+    """A YAML scalar without quotes, comment and templates."""
     bare = re.sub(r"\s#.*", "", text.strip()).strip("\"'")
     return _TEMPLATE.sub(lambda match: match["chart"] or "", bare).strip("-. ") if "{{" in bare else bare
 
@@ -159,7 +159,7 @@ def _indent(line: str) -> str:
 
 
 def _keys(lines: Sequence[str], first: int, kind: str = "section") -> Iterator[Part]:
-    """The top-level keys of YAML lines, of that `kind` except GitLab's settings."""
+    """The top-level keys of YAML lines as parts of that `kind`, without GitLab's settings."""
     for number, line in enumerate(lines, first):
         if (match := _YAML_KEY.match(line)) and not match["indent"]:
             name = match["name"].strip("\"'")
@@ -168,7 +168,7 @@ def _keys(lines: Sequence[str], first: int, kind: str = "section") -> Iterator[P
 
 
 def _children(lines: Sequence[str], first: int, above: str, kind: str) -> Iterator[Part]:
-    """The top-level keys of YAML lines, those below `above` one level deeper."""
+    """The keys one level below the top-level key `above` of YAML lines."""
     inside, indent = False, ""
     for number, line in enumerate(lines, first):
         match = _YAML_KEY.match(line)
@@ -188,7 +188,7 @@ def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[tuple[i
 
 
 def _matching(pattern: re.Pattern[str], kind: str) -> _Finder:
-    """A finder of parts that begin at the lines that match."""
+    """A finder whose parts begin at the lines that match `pattern`."""
 
     def split(lines: Sequence[str], _: str) -> Iterator[Part]:
         for number, match in _matches(pattern, lines):
@@ -200,7 +200,7 @@ def _matching(pattern: re.Pattern[str], kind: str) -> _Finder:
 
 
 def _xml(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """The children of the root element: elements indented like the first of them."""
+    """The children of the root element, recognised by the indentation of the first of them."""
     indent = None
     for number, line in enumerate(lines, 1):
         match = _XML_CHILD.match(line)
@@ -239,19 +239,21 @@ def _statement(lines: Sequence[str], start: int, end: int) -> Part:
 
 
 def _above(lines: Sequence[str], number: int, first: int = 1) -> int:
-    """The first line of the comment right before line `number`, else `number`; `lines` begin at line `first`."""
+    """The first line of the comment right above line `number`, or `number` itself; `lines[0]` is line `first`."""
     while number > first and lines[number - 1 - first].lstrip().startswith(("#", "--", "//")):
         number -= 1
     return number
 
 
 def _declared(pattern: re.Pattern[str], kind: str) -> _Finder:
-    """A finder of the objects that matching lines declare."""
+    """A finder of the objects that lines matching `pattern` declare."""
     return lambda lines, _: (_package(number, match["name"], kind) for number, match in _matches(pattern, lines))
 
 
 def _package(line: int, name: str, kind: str = "package", publisher: str = "") -> Part:
-    """`github.com/spf13/cobra/v2` is called cobra, `@scope/name` name."""
+    """The object for a package, by the last part of its name: `github.com/spf13/cobra/v2` → cobra, `@scope/name` →
+    name.
+    """
     short = re.sub(r"(?<=.)/v\d+\Z", "", name).rpartition("/")[2]
     return Part(line, short, kind, f"{publisher}:{name}" if publisher else name)
 
@@ -266,7 +268,7 @@ def _toml_package(lines: Sequence[str], _: str) -> Iterator[Part]:
 
 
 def _json_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
-    """The name that package.json gives its package: the least indented one."""
+    """The package that a package.json describes, by the least indented `name`."""
     named = [(len(match["indent"]), number, match["name"]) for number, match in _matches(_JSON_NAME, lines)]
     if named and file_name == "package.json":
         _, number, name = min(named)
@@ -274,7 +276,7 @@ def _json_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
 
 
 def _maven_package(lines: Sequence[str], _: str) -> Iterator[Part]:
-    """The artifact of pom.xml itself, which is indented like the first child of the root."""
+    """The artifact that a pom.xml describes, by the line indented like the first child of the root."""
     indent = next((_indent(line) for line in lines if line[:1].isspace() and _XML_CHILD.match(line)), "")
     own = {
         match["name"]: (number, match["value"])

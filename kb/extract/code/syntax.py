@@ -1,8 +1,8 @@
 """Source code → its definitions, their first lines, and the names they use, by tree-sitter.
 
-    bytes → tree → marks: from this line on the text belongs to that definition, or to none
+bytes → tree → marks: from this line on, the text belongs to that definition, or to none
 
-The marks alone decide how a file is cut into units (`kb.extract.code.document`), so that every line is in exactly one.
+Marks alone decide how a file is cut into units (`kb.extract.code.document`), so that every line is in exactly one unit.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _IDLE_S = 5
 
 
 class Mark(NamedTuple):
-    """From line `line` on the text belongs to `symbol`, or to no definition where that is None.
+    """From line `line` on, the text belongs to `symbol`, or to no definition if that is None.
 
-    `is_bare` is a container that needs no unit if it holds only its members: an `impl`, a namespace.
+    `is_bare`: the definition is a container (`impl`, namespace) that needs no separate unit if it has only members.
     """
 
     line: int
@@ -52,9 +52,9 @@ class Mark(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The definitions of a file: marks in the order of lines, all symbols, and the names it uses.
+    """The marks of a file in the order of lines, its definitions, and the names that it uses.
 
-    `is_flat`: all its definitions are inside of functions.
+    `is_flat`: all definitions are inside of functions.
     """
 
     marks: tuple[Mark, ...]
@@ -64,7 +64,7 @@ class Parsed(NamedTuple):
 
 
 def parse(source: bytes, lang: str) -> Parsed | None:
-    """The definitions of a source file in UTF-8; None of a file without any."""
+    """Parses a source file in UTF-8; None if it has no definitions."""
     from tree_sitter import Parser
 
     root = Parser(tree_sitter_language(lang)).parse(source).root_node
@@ -88,7 +88,10 @@ def is_suspicious(source: bytes) -> bool:
 
 
 def parse_in_worker(source: bytes, lang: str) -> Parsed | None:
-    """The result of `parse`. Raises: TooCostly where it takes too much time or memory, or the parser crashes."""
+    """Parses a source file as `parse` does, in another process.
+
+    Raises: TooCostly if it takes too much time or memory, or if the parser crashes.
+    """
     from kb.workers.pool import Lost
 
     reply = parsers().run(None, _parse_told, source, lang)
@@ -99,7 +102,7 @@ def parse_in_worker(source: bytes, lang: str) -> Parsed | None:
 
 @cache
 def parsers() -> WorkerPool[None]:
-    """The process that parses suspicious files, started when it is first needed."""
+    """The pool with the process that parses suspicious files; it is started at its first use."""
     import atexit
 
     from kb.workers.pool import Limits, WorkerPool
@@ -134,7 +137,7 @@ class _Walk:
         self._seen: set[int] = set()
 
     def block(self, nodes: Sequence[Node], owner: Symbol | None, depth: int) -> None:
-        """The definitions among sibling nodes, `owner` being the one around them."""
+        """Adds the definitions among sibling nodes; `owner` is the definition around them, if any."""
         lead: list[Node] = []
         for at, node in enumerate(nodes):
             if node.type in self._grammar.leads:
@@ -153,7 +156,7 @@ class _Walk:
             lead = self._ending(node) if found is None else []
 
     def _ending(self, node: Node) -> list[Node]:
-        """The comments at the end of a node: the parser puts those after a macro without a semicolon there."""
+        """The comments at the end of a node, where the parser puts comments after a macro without a semicolon."""
         if node.start_point[0] == node.end_point[0]:
             return []
         lead: list[Node] = []
@@ -164,7 +167,7 @@ class _Walk:
         return lead
 
     def _defined(self, node: Node) -> Node | None:
-        """The node that defines something, if `node` is one or wraps exactly one."""
+        """The defining node: `node`, or the only one that it wraps; None if `node` defines nothing."""
         for _ in range(4):
             if node.type in self._grammar.definitions:
                 return node
@@ -202,7 +205,7 @@ class _Walk:
         self.marks.append(Mark(symbol.line_end + 1, owner))
 
     def inside(self, root: Node) -> None:
-        """Add the definitions inside of functions, each below the one around it."""
+        """Adds the definitions inside of functions, each below the definition around it."""
         from tree_sitter import QueryCursor
 
         query = _inner(self._lang)
@@ -259,7 +262,7 @@ class _Enclosing:
         self._coming = sorted(symbols, key=lambda each: (each.line_start, -each.line_end))[::-1]
 
     def innermost(self, first_line: int, last_line: int) -> Symbol | None:
-        """The innermost definition around those lines."""
+        """The innermost definition around those lines; None outside of any."""
         while self._coming and self._coming[-1].line_start <= first_line:
             self.open.append(self._coming.pop())
         while self.open and self.open[-1].line_end < last_line:
@@ -268,7 +271,7 @@ class _Enclosing:
 
 
 def _adjacent(lead: Sequence[Node], node: Node) -> list[Node]:
-    """The comments before a node that belong to it, without a blank line between."""
+    """The comments directly before a node, with no blank line between, which belong to it."""
     if not lead or _first_line(node) - _last_line(lead[-1]) > 1:
         return []
     first = len(lead) - 1
@@ -282,7 +285,7 @@ def _first_line(node: Node) -> int:
 
 
 def _last_line(node: Node) -> int:
-    """The last line of a node, from 1; one that ends with its line end has that line."""
+    """The last line of a node, from 1; a line end at the node's end belongs to that line."""
     row, column = node.end_point
     return row if column == 0 and row > node.start_point[0] else row + 1
 

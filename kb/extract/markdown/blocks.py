@@ -46,9 +46,10 @@ class NoteBuilder(DocumentBuilder):
         self.tags: list[str] = []
 
     def add_tokens(self, tokens: Sequence[Token], lines: Sequence[str], first_line: int, repeated: int = 0) -> None:
-        """Append the blocks of `tokens`, parsed from `lines`, the first of which is line `first_line` of the file.
+        """Appends the blocks of `tokens`, which were parsed from `lines`; the first of these is line `first_line` of
+        the file.
 
-        The first `repeated` lines were parsed before, and are in no span.
+        The first `repeated` lines repeat the head of a block, and are in no span.
         """
         for group in top_level(tokens):
             begin, stop = group[0].map or (0, 0)
@@ -63,7 +64,7 @@ class NoteBuilder(DocumentBuilder):
                 self._warn_of_broken_table(lines[start:end], first_line + start)
 
     def add_paragraphs(self, lines: Sequence[str], first_line: int) -> None:
-        """Append every run of non-blank `lines` as a paragraph, its text as it is."""
+        """Appends every run of non-blank `lines` as a paragraph with unchanged text."""
         for start, end in paragraphs(lines):
             text = "\n".join(line[:MAX_LINE_CHARS] for line in lines[start:end])
             self.add("paragraph", Text(text), LineSpan(first_line + start, first_line + end - 1))
@@ -76,7 +77,7 @@ class NoteBuilder(DocumentBuilder):
 
 
 def top_level(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """The token runs of the document's own blocks, each from its opening to its closing token."""
+    """The tokens of each top-level block, from its opening to its closing token."""
     start = depth = 0
     for index, token in enumerate(tokens):
         depth += token.nesting
@@ -86,7 +87,7 @@ def top_level(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _content(group: Sequence[Token]) -> _Content | None:
-    """The block of `group`; None for thematic breaks and comments, which are not shown."""
+    """The block of some tokens; None for thematic breaks and comments, which are not shown."""
     opening = group[0]
     match opening.type:
         case "hr":
@@ -175,7 +176,7 @@ class _Prose:
 
 
 def _read_prose(tokens: Iterable[Token]) -> _Prose:
-    """The text of a run of block tokens, one line (or more) for each paragraph, cell or code block in it."""
+    """The text of block tokens, with one line or more for each paragraph, cell or code block in them."""
     prose = _Prose()
     for token in tokens:
         if token.type == "inline":
@@ -194,7 +195,7 @@ def _html_text(source: str) -> str:
 
 
 def _sole_image(children: Sequence[Token]) -> ImageRef | None:
-    """The image of a paragraph that holds one image and nothing else."""
+    """The image of a paragraph that contains nothing else; None for any other paragraph."""
     solid = [
         child for child in children if child.type != "softbreak" and (child.type != "text" or child.content.strip())
     ]

@@ -110,7 +110,7 @@ class _Pieces:
             self._comment_ends = [index for index, line in enumerate(lines) if line.rstrip().endswith("%%")]
 
     def add_all(self) -> None:
-        """Append all blocks. Raises: FileTooLarge."""
+        """Appends all blocks. Raises: FileTooLarge."""
         piece: _Piece | None = self._piece(0)
         while piece is not None and piece.start < len(self._lines):
             try:
@@ -124,7 +124,7 @@ class _Pieces:
                 piece = self._add_complete(piece, tokens)
 
     def _stop(self, start: int, most_chars: int) -> int:
-        """The line before which a piece from `start` ends; the piece holds one line at least."""
+        """The line before which a piece that begins at `start` ends; the piece has at least one line."""
         chars = 0
         for index in range(start, len(self._lines)):
             chars += min(len(self._lines[index]), MAX_LINE_CHARS) + 1
@@ -146,9 +146,9 @@ class _Pieces:
         self._builder.add_tokens(tokens, self._shown(piece), self._first_line + piece.start - repeated, repeated)
 
     def _add_complete(self, piece: _Piece, tokens: list[Token]) -> _Piece | None:
-        """Append the blocks of a parsed piece that no later line can change; returns the next piece, None at the end.
+        """Appends the blocks of a parsed piece that no later line can change; returns the next piece, None at the end.
 
-        `tokens` is emptied before any part of the piece is parsed again.
+        Empties `tokens` before it parses any part of the piece again.
         """
         if piece.stop == len(self._lines):
             self._add(tokens, piece)
@@ -178,7 +178,9 @@ class _Pieces:
         return self._piece(cut.stop, tuple(shown[begin : begin + repeats]))
 
     def _cut_line(self, piece: _Piece) -> int:
-        """The last line in the second half of a piece where an item, a row or a line of prose begins; else its end."""
+        """The last line in the second half of a piece at which an item, a row or a line of prose begins; else the
+        piece's end.
+        """
         for index in range(piece.stop - 1, (piece.start + piece.stop) // 2, -1):
             if self._lines[index][:1].strip():
                 return index
@@ -210,7 +212,7 @@ def _last_block(tokens: Sequence[Token]) -> tuple[int, Token] | None:
 
 
 def _definitions(lines: Sequence[str]) -> dict[str, object]:
-    """The link definitions in all of `lines`: those of one line, below a blank line or each other."""
+    """The link definitions in `lines` that fit on one line and come after a blank line or another definition."""
     references: dict[str, object] = {}
     defining: list[str] = []
     is_free = True

@@ -154,7 +154,7 @@ class _Reading:
         return Frontmatter(metadata, title, lang, line_count, warnings=tuple(self.warnings))
 
     def _take(self, keys: str, read: Callable[[Json], _Taken | None]) -> _Taken | None:
-        """The first of `keys`, in any letter case, with a value that can be parsed. Other values stay in `user`."""
+        """The parsed value of the first of `keys`, in any letter case, that has one. Other values stay in `user`."""
         for key in [written for key in keys.split() for written in [*self.user] if written.lower() == key]:
             value = self.user.get(key)
             if value is None or value in ("", []):
@@ -190,7 +190,7 @@ def _tags(value: Json) -> tuple[str, ...] | None:
 
 
 def _language(value: Json) -> str | None:
-    """The primary subtag of a language tag: `ko` of `ko-KR`."""
+    """The primary subtag of a language tag: `ko` for `ko-KR`; None for any other value."""
     found = _LANGUAGE.fullmatch(value.strip()) if isinstance(value, str) else None
     return found[1].lower() if found else None
 

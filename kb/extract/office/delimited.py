@@ -16,7 +16,7 @@ _LONGEST_CELL = 1_000_000
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """kb's own reader."""
+    """The engine of this step, which is part of kb."""
     return kb_engine("tables-v1")
 
 

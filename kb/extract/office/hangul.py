@@ -53,7 +53,7 @@ _SIGNS = {"lineBreak": "\n", "tab": "\t", "nbSpace": " ", "fwSpace": " ", "hyphe
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """olefile and kb's own reader. Raises: ModelMissing."""
+    """The engine of this step: olefile and a reader that is part of kb. Raises: ModelMissing."""
     require("Hangul documents", lacking_packages(("olefile", "cryptography"), "office"))
     return Engine("olefile", f"{version('olefile')}-{_METHOD_VERSION}")
 

@@ -26,7 +26,7 @@ _READERS = {
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """kb's own readers."""
+    """The engine of this step, which is part of kb."""
     return kb_engine("office-v2")
 
 
