@@ -134,7 +134,7 @@ def notebook_cells(data: bytes) -> list[Cell]:
 
 
 def notebook_text(data: bytes, path: str) -> str:
-    """The cells of a notebook on the lines of its file."""
+    """The text of a notebook's cells, on the lines of its file."""
     return _read(data, DocumentBuilder(WorkspacePath(path), AssetId("0" * 32), PARSER_VERSION))[0]
 
 

@@ -1,4 +1,4 @@
-"""Web pages and books' chapters in HTML → Document: their content laid on the lines of the source."""
+"""Web pages and HTML chapters of books → Document: their content on the lines of the source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Page(NamedTuple):
 
 
 def read_page(data: bytes, path: str) -> Page:
-    """The content of a page's bytes, decoded as the page says where it is not UTF-8."""
+    """The content of a page; bytes that are not UTF-8 are decoded as the page declares."""
     found = _DECLARED.search(data, 0, _DECLARED_WITHIN)
     declared = (found[1] or found[2]).decode("ascii", "replace") if found else None
     decoded = decode(data, declared)
@@ -63,7 +63,7 @@ def extract_page(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
 
 
 def marked(block: HtmlBlock) -> list[tuple[int, str]]:
-    """The pieces of a block; a heading's with the mark that sets it apart from text."""
+    """The pieces of a block; those of a heading with a mark that distinguishes it from text."""
     if not block.level:
         return list(block.pieces)
     first = block.pieces[0]
@@ -71,7 +71,7 @@ def marked(block: HtmlBlock) -> list[tuple[int, str]]:
 
 
 def payload_of(block: HtmlBlock) -> Payload:
-    """A block's text without marks."""
+    """The payload of a block: its text without marks."""
     if block.kind == "heading":
         return Heading(block.level, block.text)
     if block.kind == "table":
@@ -85,6 +85,6 @@ def payload_of(block: HtmlBlock) -> Payload:
 
 
 def page_metadata(page: Hypertext) -> Metadata:
-    """What a page says of itself."""
+    """The metadata in a page itself."""
     said: dict[str, Json] = {"author": page.author, "url": page.address}
     return Metadata(created_at=page.date, source_type="reference", user={k: v for k, v in said.items() if v})

@@ -39,7 +39,7 @@ class PartBlock(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part and its text. `path` are the headings over it, where those are not among the blocks before it."""
+    """A part and its text. `path` are the headings above it, None if they follow from the blocks before it."""
 
     name: str
     blocks: tuple[PartBlock, ...]
@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """All parts of a file that have text, and what the file says of itself; `notes` on what was not read."""
+    """All parts of a file that have text, and the file's metadata; `notes` say what was not read."""
 
     parts: tuple[Part, ...]
     title: str = ""
@@ -58,13 +58,13 @@ class Parts(NamedTuple):
     user: Mapping[str, Json] = {}
 
     def to_json(self) -> bytes:
-        """The form that is cached, and kept as `parts.json`; texts in NFC, without empty blocks."""
+        """The parts as JSON, for the cache and `parts.json`; texts are in NFC, and empty blocks are left out."""
         value = self._asdict() | {"parts": [(name, _kept(blocks), path) for name, blocks, path in self.parts if blocks]}
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
     @property
     def laid_out(self) -> tuple[str, list[list[Range]]]:
-        """The text of the file, and where in it each block of each part is."""
+        """The text of the file, and the range of each block of each part in it."""
         blocks = [*chain.from_iterable(part.blocks for part in self.parts)]
         between = ["\n" if a.kind == b.kind and a.kind in _LINED_UP else "\n\n" for a, b in pairwise(blocks)]
         ends = iter([*between, ""])
@@ -81,12 +81,12 @@ class Parts(NamedTuple):
         return "".join(written), ranges
 
     def text_of(self, name: str) -> str | None:
-        """The text of a part, or of a range of parts; None where there is none of that name."""
+        """The text of a part, or of a range of parts; None if there is no part of that name."""
         found = self.around(PartCitation("", name))
         return None if found is None else found[1]
 
     def around(self, citation: PartCitation) -> tuple[str, str, str] | None:
-        """The text of the file before the cited place, at it and behind it; None where there is no such place."""
+        """The text of the file before, at and after the cited place; None if there is no such place."""
         shared, first, last = split_part(citation.part)
         names = [split_part(part.name) for part in self.parts]
         start = next((at for at, each in enumerate(names) if each[:2] == (shared, first)), len(names))
@@ -103,7 +103,7 @@ class Parts(NamedTuple):
 
 
 def distinct(name: str, taken: dict[str, int]) -> str:
-    """The name, with a number behind it where a part before has it; what is given is `taken` from then on."""
+    """The name, with a number appended if it was `taken`; counts it in `taken`."""
     free = name
     while free in taken:
         taken[name] += 1
@@ -117,7 +117,7 @@ def _kept(blocks: tuple[PartBlock, ...]) -> list[PartBlock]:
 
 
 def read_parts(data: bytes) -> Parts:
-    """Parses the result of `Parts.to_json`."""
+    """Reads back what `Parts.to_json` wrote."""
     value = json.loads(data)
     parts = tuple(
         Part(name, tuple(PartBlock(*block) for block in blocks), None if path is None else tuple(path))
@@ -127,7 +127,7 @@ def read_parts(data: bytes) -> Parts:
 
 
 def kb_engine(version: str) -> Engine:
-    """The engine of kb's own reader; its version is bumped whenever the same file would give other parts."""
+    """The engine of a reader that is part of kb; its version is bumped when the same file would give other parts."""
     return Engine("kb", version)
 
 

@@ -1,6 +1,6 @@
-"""Notes without markup, or in other markup than Markdown: `.txt`, Org, reStructuredText, AsciiDoc, entries → Document.
+"""Text notes other than Markdown: `.txt`, Org, reStructuredText, AsciiDoc, and files of entries → Document.
 
-    decode → runs of lines by the rules of the format → blocks → title, tags, language → Document
+decode → runs of lines by the rules of the format → blocks → title, tags, language → Document
 
 Only markup that separates the parts of a note is parsed: headings, code, comments, and fields of the file (`#+TITLE:`,
 `:author:`). All other lines are paragraphs, as written.
@@ -48,9 +48,10 @@ _ADOC_SOURCE = re.compile(r"\[source,[ \t]*([\w+-]+)")
 
 
 class _Part(NamedTuple):
-    """The lines `first`..`end` (half open, from 0) of a note; an empty range describes the whole file.
+    """The lines `first`..`end` (half open, from 0) of a note; an empty range has the title and tags of the whole note.
 
-    `level` is a heading's, 1 that of the note's title; `code` is the language of a listing, or empty.
+    `level` is the level of a heading, 1 for the note's title. `code` is the language of a listing, perhaps "", else
+    None.
     """
 
     first: int
@@ -100,13 +101,13 @@ def extract_text(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetI
 
 
 def text_of(data: bytes, path: str) -> str:
-    """The text of a file, as its document holds it: of entries without their markup."""
+    """The text of a file as its document has it; for a file of entries, without markup."""
     laid = entries_text(data, (media_type_of(path) or "").partition("/")[2])
     return decode(data).text if laid is None else laid
 
 
 def _entries(lines: Sequence[str]) -> Iterator[_Part]:
-    """Entries, each headed by its title; the file itself has none."""
+    """Entries, each with its title as heading."""
 
     def special(at: int) -> _Found:
         if not lines[at].startswith("# "):
@@ -117,7 +118,7 @@ def _entries(lines: Sequence[str]) -> Iterator[_Part]:
 
 
 def _plain(lines: Sequence[str], first: int = 0, end: int | None = None) -> Iterator[_Part]:
-    """Every run of non-blank lines."""
+    """Every run of non-blank lines as a part."""
     return (_Part(*run) for run in paragraphs(lines, first, end))
 
 
@@ -137,7 +138,7 @@ def _by_lines(lines: Sequence[str], special: Callable[[int], _Found]) -> Iterato
 
 
 def _org(lines: Sequence[str]) -> Iterator[_Part]:
-    """Org: `#+TITLE:` gives the note's title, so a heading of one star has level 2."""
+    """The parts of an Org file. `#+TITLE:` is the note's title, so that a heading with one star has level 2."""
     last_end = max((at for at, line in enumerate(lines) if line.strip() == ":END:"), default=-1)
 
     def special(at: int) -> _Found:
@@ -173,7 +174,7 @@ def _rst(lines: Sequence[str]) -> Iterator[_Part]:
 
 
 def _rst_heading(lines: Sequence[str], at: int, levels: dict[str, int]) -> _Found:
-    """A title with a line of signs below it, and perhaps above. Each file may use other signs for each level."""
+    """A heading: a line with punctuation below and perhaps above it. Each file may use other characters for a level."""
     first, second, third = (line.rstrip() for line in (*lines[at : at + 3], "", "")[:3])
     if _RST_ADORNMENT.match(first):
         if first != third or not second or _RST_ADORNMENT.match(second):
@@ -224,12 +225,12 @@ def _adoc(lines: Sequence[str]) -> Iterator[_Part]:
 
 
 def _line_from(lines: Sequence[str], at: int, is_it: Callable[[str], bool]) -> int:
-    """The first line from `at` on for which `is_it` holds, else the number of lines."""
+    """The first line from `at` on for which `is_it` is true, else the number of lines."""
     return next((number for number in range(at, len(lines)) if is_it(lines[number])), len(lines))
 
 
 def _indented_end(lines: Sequence[str], at: int, indent: int) -> int:
-    """The first line from `at` on that is not blank and not indented by more than `indent`, else the line count."""
+    """The first line from `at` on that is neither blank nor indented by more than `indent`, else the line count."""
     return _line_from(lines, at, lambda each: bool(each.strip()) and len(each) - len(each.lstrip()) <= indent)
 
 

@@ -1,4 +1,4 @@
-"""Text files that another package's extractor reads: bytes → the step `plugin-text` → Document."""
+"""Text files that a plugin's extractor reads: bytes → the step `plugin-text` → Document."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PluginStep:
     name: str
 
     def engine(self, settings: ExtractSettings) -> Engine:
-        """The extractor, by the version of its package. Raises: ModelMissing."""
+        """The plugin's extractor as an engine, with the version of its package. Raises: ModelMissing."""
         return Engine(self.name, find_plugin("extractor", self.name).version)
 
     def is_needed(self, earlier: Results) -> bool:
@@ -60,9 +60,9 @@ class PluginStep:
 
 
 def _checked(plugin: Plugin, found: ExtractedText, lines: Sequence[str]) -> Iterator[tuple[int, int, str, int]]:
-    """First line, last line, text and heading level of each block, without blank lines at its ends.
+    """The first line, last line, text and heading level of each block, without blank lines at its ends.
 
-    Raises: EngineFailed for lines that are not there, or are in two blocks.
+    Raises: EngineFailed for lines that do not exist or are in two blocks.
     """
     for before, block in pairwise((TextBlock(0, 0), *found.blocks)):
         first, last = block.first_line, block.last_line
@@ -77,7 +77,7 @@ def _checked(plugin: Plugin, found: ExtractedText, lines: Sequence[str]) -> Iter
 def assemble_plugin(
     derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
 ) -> Document:
-    """The document; every block is whole lines of the file."""
+    """The document; every block covers whole lines of the file."""
     step = derived["plugin-text"]
     found = json.loads(step.data)
     lines = found["text"].split("\n")

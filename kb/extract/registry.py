@@ -1,8 +1,8 @@
 """The extractors, by their names in the table of kinds (`kb.domain.kinds`).
 
-An extractor is a function that builds a document. Without steps, it gets the file's bytes, in this process; with
-steps, each of which an engine derives in a separate process, it gets their results. Modules are imported for their
-first file, so that a version check or a search loads no parser and no engine.
+An extractor is a function that builds a document. Without steps it gets the file's bytes, in this process. With steps,
+engines first derive a result for each step in a separate process, and the function gets these results. Modules are
+imported for their first file, so that a version check or a search loads no parser and no engine.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from kb.extract.code.grammars import parser_version
 
 
 class Step(NamedTuple):
-    """A result derived from a file, and the module that derives it (`kb.domain.derived`).
+    """A result to derive from a file, and the module that derives it (`kb.domain.derived`).
 
-    Without the result of a step that `is_required` there is no document. `plugin` is the extractor of another package
-    whose step this is.
+    Without a result that `is_required` there is no document. `plugin` is the name of the plugin's extractor whose step
+    it is.
     """
 
     name: DerivedName
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     plugin: str | None = None
 
     def load(self) -> StepModule:
-        """The step's module; its engine is imported when it derives."""
+        """Imports the module of the step, whose engine is imported when it derives."""
         if self.plugin is not None:
             from kb.extract.plugin import PluginStep  # not loaded by an ingest without plugins
 
@@ -43,10 +43,11 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Reads one kind of files: the version of its documents, the place of its function, and its steps in order.
+    """Reads one kind of files: the version of its documents, the module and name of its function, and its steps in
+    order.
 
-    `text_function`, for files with markup that are cited by lines, gives their text from bytes and path, line by line
-    (`kb.extract.laid`).
+    `text_function` is for files with markup that are cited by lines: it gives their readable text, line by line, from
+    bytes and path (`kb.extract.laid`).
     """
 
     parser_version: str
@@ -63,17 +64,19 @@ class Extractor:
         workspace_path: WorkspacePath,
         asset_id: AssetId,
     ) -> Document:
-        """The document of a file's bytes, or of the results of its steps. Raises: ExtractFailed, FileTooLarge."""
+        """Builds the document from a file's bytes, or from the results of its steps. Raises: ExtractFailed,
+        FileTooLarge.
+        """
         if self.steps:
             return cast(Assemble, self.load())(derived, workspace_path=workspace_path, asset_id=asset_id)
         return cast(Extract, self.load())(data, workspace_path=workspace_path, asset_id=asset_id)
 
     def load(self) -> Extract | Assemble:
-        """The function; its module and parser are imported on the first call."""
+        """Imports and returns the function that builds documents."""
         return cast(Extract | Assemble, getattr(import_module(self.module), self.function))
 
     def laid_text(self) -> Callable[[bytes, str], str] | None:
-        """The function that gives the text of a file; None where that is the file's own."""
+        """The function that gives the readable text of a file; None if that is the file's own text."""
         if self.text_function is None:
             return None
         return cast(Callable[[bytes, str], str], getattr(import_module(self.module), self.text_function))
@@ -89,7 +92,7 @@ def extractor_of(family: MediaFamily) -> Extractor:
 
 
 def _in_parts(module: str) -> Extractor:
-    """The extractor of files in parts, which the step in `module` reads."""
+    """The extractor of files in parts; `module` has the step that reads them."""
     return Extractor("parts-v1", "kb.extract.parts", "assemble_parts", (Step("parts", module, is_required=True),))
 
 

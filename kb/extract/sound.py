@@ -1,8 +1,8 @@
 """A recording's bytes → mono samples at 16 kHz → its stretches of audible sound.
 
-The FFmpeg libraries that PyAV ships decode it a little at a time, so that a recording of hours is never in memory as a
-whole. A damaged packet is left out; a file without decodable sound is refused. Silence is never passed to the
-recogniser: Whisper turns it into learned phrases (`Thank you for watching`), and takes as long as for speech.
+PyAV's FFmpeg libraries decode it piece by piece, so that a long recording is never in memory as a whole. Damaged
+packets are left out; a file without decodable sound is refused. Silence is never passed to the recogniser: Whisper
+turns it into learned phrases (`Thank you for watching`), and takes as long as for speech.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LEAST_LOUD_FRAMES = 3
 
 
 def duration_ms(data: bytes) -> int | None:
-    """The duration in the file's header; None without one. Raises: ExtractFailed."""
+    """The duration in the file's header; None if it has none. Raises: ExtractFailed."""
     with _opened(data) as container:
         return container.duration // 1000 if container.duration else None
 
@@ -90,7 +90,7 @@ def _opened(data: bytes) -> Iterator[InputContainer]:
 
 
 class Stretch(NamedTuple):
-    """Sound without a long pause, of five minutes at most. `loudness` is float32[frames], one frame 30 ms."""
+    """Sound without a long pause, at most five minutes. `loudness` is float32[frames]; a frame is 30 ms."""
 
     start_ms: int
     samples: Samples
@@ -98,7 +98,7 @@ class Stretch(NamedTuple):
 
     @property
     def end_ms(self) -> int:
-        """The end, from the start of the recording."""
+        """The end in milliseconds from the start of the recording."""
         return self.start_ms + len(self.samples) * 1000 // SAMPLE_RATE_HZ
 
 

@@ -72,7 +72,9 @@ _SOUND = re.compile(r"(?:\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|\W)*")
 
 
 def engine(settings: ExtractSettings) -> Engine | None:
-    """whisper.cpp with the configured model, as it is installed. Raises: ModelMissing, ModelCorrupt."""
+    """whisper.cpp as installed, with the configured model; None if it is switched off. Raises: ModelMissing,
+    ModelCorrupt.
+    """
     if settings.speech is None:
         return None
     lacks = lacking_packages(("av", "pywhispercpp"), "audio")
@@ -113,7 +115,7 @@ def derive(job: Job) -> bytes:
 
 
 class _CountedSound:
-    """The samples of a job's recording, counted as they pass and reported once a minute of sound."""
+    """The samples of a recording, counted as they pass; reports the progress once per minute of sound."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -131,11 +133,11 @@ class _CountedSound:
 
     @property
     def elapsed_ms(self) -> int:
-        """The duration of the samples so far."""
+        """The duration of the samples that have passed."""
         return self._count * 1000 // SAMPLE_RATE_HZ
 
     def report(self, done_ms: int) -> None:
-        """Report the progress in the recording."""
+        """Reports how much of the recording is done."""
         self._job.on_progress(Progress(done_ms, max(done_ms, self._claimed_ms)))
 
 
@@ -165,10 +167,10 @@ def assemble_audio(
 
 @dataclass(slots=True)
 class Heard:
-    """The state of a recording after the stretches up to `until_ms`: everything that the next ones depend on.
+    """The state of a transcription after the stretches up to `until_ms`: everything that the next stretches depend on.
 
-    `language` is empty until it is detected; `repeats` counts repetitions of the last text. `left_out_ms` is the time
-    in each language that is not configured.
+    `language` is empty until it is detected; `repeats` counts how often the last text was repeated. `left_out_ms` is
+    the time of speech in each language that is not configured.
     """
 
     language: str = ""
@@ -180,30 +182,30 @@ class Heard:
 
     @staticmethod
     def nothing(language: str) -> Heard:
-        """Before the first stretch; `language` as it is configured."""
+        """The state before the first stretch; `language` is the configured one."""
         return Heard("" if language == AUTO_LANGUAGE or _several(language) else language)
 
     @staticmethod
     def from_json(data: bytes) -> Heard:
-        """Parses the result of `to_json`."""
+        """Reads back what `to_json` wrote."""
         value = json.loads(data)
         return Heard(**{**value, "segments": [TranscriptSegment(**each) for each in value["segments"]]})
 
     def to_json(self) -> bytes:
-        """The cached form of an unfinished transcript."""
+        """The state as JSON: the partial result of the step."""
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _several(language: str) -> tuple[str, ...]:
-    """The languages in `ko+en`; none for a single language, or for `auto`."""
+    """The languages in `ko+en`; empty for a single language or `auto`."""
     return tuple(language.split("+")) if "+" in language else ()
 
 
 class Listener:
     """A model that transcribes one recording, stretch by stretch, in the configured `language`.
 
-    `auto` is the language of the first stretch. Of several languages, each stretch is in one; a stretch in another
-    language is left out.
+    `auto` means the language of the first stretch. With several languages, each stretch has one of them; a stretch in
+    another language is left out.
     """
 
     def __init__(self, model: Model, heard: Heard, on_heard_ms: Callable[[int], None], language: str = "auto") -> None:
@@ -213,7 +215,7 @@ class Listener:
         self._several = _several(language)
 
     def hear(self, stretch: Stretch) -> None:
-        """Append the speech of the stretch to `heard`. Raises: ExtractFailed."""
+        """Transcribes the stretch and appends its speech to `heard`. Raises: ExtractFailed."""
         heard = self._heard
         if self._several:
             heard.language = heard_language(self._model, stretch, self._several)
@@ -246,7 +248,7 @@ class Listener:
 
 
 def heard_language(model: Model, stretch: Stretch, expected: Collection[str] = HOME_LANGUAGES) -> str:
-    """The language spoken in the stretch: the likeliest, or where that is doubtful, the likeliest of the expected."""
+    """The most likely language of the stretch; if that is doubtful, the most likely of the expected ones."""
     with log_of_whisper():
         (language, probability), all_languages = model.auto_detect_language(stretch.samples)
     if float(probability) >= LEAST_LANGUAGE_PROBABILITY:
@@ -255,7 +257,7 @@ def heard_language(model: Model, stretch: Stretch, expected: Collection[str] = H
 
 
 def placed(segment: Segment, stretch: Stretch) -> TranscriptSegment:
-    """The segment with times of the recording, without the silence at its ends."""
+    """The segment with times from the start of the recording, without the silence at its ends."""
     first, end = segment.t0 * _TICK_MS // FRAME_MS, max(1, segment.t1 * _TICK_MS // FRAME_MS)
     loud = [at for at, value in enumerate(stretch.loudness[first:end], first) if value >= LEAST_LOUDNESS]
     start_ms, end_ms = (loud[0] * FRAME_MS, (loud[-1] + 1) * FRAME_MS) if loud else (first * FRAME_MS, end * FRAME_MS)
@@ -268,7 +270,7 @@ def placed(segment: Segment, stretch: Stretch) -> TranscriptSegment:
 
 
 def open_whisper(ggml: Path, threads: int) -> Model:
-    """The model in the file `ggml`, loaded, for `threads` cores. Raises: ModelCorrupt."""
+    """Loads the model in the file `ggml`, for `threads` cores. Raises: ModelCorrupt."""
     from pywhispercpp.model import Model
 
     with log_of_whisper() as errors:
@@ -282,13 +284,13 @@ def open_whisper(ggml: Path, threads: int) -> Model:
 
 @lru_cache(maxsize=1)
 def kept_whisper(ggml: Path, threads: int) -> Model:
-    """As `open_whisper`, loaded once per process: whisper.cpp frees little of a dropped model."""
+    """The model as from `open_whisper`, loaded once per process, as whisper.cpp frees little of a dropped model."""
     return open_whisper(ggml, threads)
 
 
 @contextmanager
 def log_of_whisper() -> Iterator[list[str]]:
-    """The errors that whisper.cpp logs inside the block; restores its own logger, which prints, at the end."""
+    """Collects the errors that whisper.cpp logs inside the block; afterwards they are printed again."""
     from _pywhispercpp import whisper_log_set
 
     errors: list[str] = []

@@ -14,7 +14,7 @@ from kb.workers.pool import Suspect, Tell
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One file and the steps it needs; `kept`: their partial results from a stopped run."""
+    """One file and the steps to do for it; `kept` are their partial results from a stopped run."""
 
     media_type: MediaType
     steps: tuple[Step, ...]
@@ -24,21 +24,21 @@ class Work:
 
 
 class StepProgress(NamedTuple):
-    """The progress of a step."""
+    """The message of a worker on the progress of a step."""
 
     name: DerivedName
     progress: Progress
 
 
 class StepKept(NamedTuple):
-    """The partial result of a step."""
+    """The message of a worker with the partial result of a step."""
 
     name: DerivedName
     so_far: bytes
 
 
 class StepsDone(NamedTuple):
-    """The results of the steps that had something to do; with `error`, those before the step `failed`."""
+    """The results of the steps that had something to do. If `error` is set, the step `failed` ended the work."""
 
     results: dict[DerivedName, bytes]
     failed: DerivedName | None = None
@@ -46,7 +46,7 @@ class StepsDone(NamedTuple):
 
 
 def derive_steps(tell: Tell, work: Work, data: bytes) -> StepsDone:
-    """Derives the steps' results from `data`. Raises: Suspect with the results so far where an engine crashes."""
+    """Derives the steps' results from `data`. Raises: Suspect, with the results so far, if an engine fails."""
     results: dict[DerivedName, bytes] = {}
     for step in work.steps:
         module, earlier = step.load(), {**work.earlier, **results}

@@ -1,7 +1,7 @@
-"""Finds the columns of a page in reading order, by the white between them.
+"""Finds the columns of a page in reading order, by the white space between them.
 
-tesseract's own layout analysis takes Korean syllables for pictures and noise (character error 21 % on clean pages,
-against 3 % in its mode for a single block), so kb finds the columns itself.
+tesseract's layout analysis takes Korean syllables for pictures and noise (character error 21 % on clean pages, against
+3 % in its mode for a single block), so kb finds the columns itself.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _RULE = 0.35
 
 
 def column_blocks(ink: Ink) -> list[Rectangle]:
-    """The parts of the page in reading order; at least one, also for an empty page."""
+    """The parts of the page in reading order; at least one, even for an empty page."""
     whole = Rectangle(0, 0, ink.shape[1], ink.shape[0])
     line = line_height(ink)
     return _parts(written(ink, line), whole, line, _MAX_DEPTH) if line else [whole]
 
 
 def _parts(ink: Ink, area: Rectangle, line: int, depth: int) -> list[Rectangle]:
-    """The area in reading order: its columns, or the parts above and below a cut where columns begin or end."""
+    """The parts of an area in reading order: its columns, or those above and below a cut where columns begin or end."""
     if depth == 0:
         return [area]
     parts = _divided(ink, area, line)
@@ -63,7 +63,7 @@ def _parts(ink: Ink, area: Rectangle, line: int, depth: int) -> list[Rectangle]:
 
 
 def _divided(ink: Ink, area: Rectangle, line: int) -> list[Rectangle]:
-    """The area's columns; else a heading and the part below or above it; else the two sides of a cut; else itself."""
+    """Splits an area into columns, or else a heading and the rest, or else at a cut; else just the area itself."""
     gutters = (_GUTTER, *_NARROW_GUTTERS)
     halves = [(area._replace(bottom=cut), area._replace(top=cut)) for cut in _cuts(ink, area, line)]
     for gutter in gutters:
@@ -82,7 +82,7 @@ def _divided(ink: Ink, area: Rectangle, line: int) -> list[Rectangle]:
 
 
 def _is_heading(ink: Ink, area: Rectangle, line: int, gutter: float) -> bool:
-    """Whether an area has few lines and, unlike the first lines of columns, no white through it."""
+    """Whether an area has few lines and, unlike the first lines of columns, no white gap through it."""
     return not _is_tall(ink, area, line) and len(_columns(ink, area, line, gutter, short_gutter=gutter)) == 1
 
 
@@ -97,7 +97,7 @@ def _height(ink: Ink) -> int:
 
 
 def _filled(ink: Ink, axis: int) -> Ink:
-    """Which columns (axis 0) or rows (axis 1) of pixels have ink."""
+    """Which columns (axis 0) or rows (axis 1) of pixels contain ink."""
     filled: Ink = np.logical_or.reduce(ink, axis=axis)
     return filled
 
@@ -109,7 +109,7 @@ def _cropped(ink: Ink, area: Rectangle) -> Ink:
 def _columns(
     ink: Ink, area: Rectangle, line: int, gutter: float, short_gutter: float = _SHORT_GUTTER
 ) -> list[Rectangle]:
-    """The area split where a white gutter runs from its top to its bottom; the area itself without one."""
+    """Splits an area at white gutters that run from its top to its bottom; without one, the area itself in a list."""
     part = _cropped(ink, area)
     is_column = _is_column if gutter == _GUTTER else _is_full_column
     least_white = gutter if _is_tall(ink, area, line) else max(gutter, short_gutter)
@@ -123,7 +123,7 @@ def _columns(
 
 
 def _with_whole_rows(ink: Ink, stretches: Sequence[tuple[int, int]], line: int) -> list[tuple[int, int]]:
-    """The stretches, joined where the white between two separates the cells of rows, not columns of text."""
+    """The stretches, with two of them joined if the white between them separates cells of rows, not columns of text."""
     lines = [_lines(ink[:, start:end], line) for start, end in stretches]
     joined: list[tuple[int, int]] = []
     first = 0
@@ -138,7 +138,7 @@ def _with_whole_rows(ink: Ink, stretches: Sequence[tuple[int, int]], line: int) 
 
 
 def _are_cells_of_rows(lines: Sequence[Sequence[_Line]], line: int) -> bool:
-    """Whether the first and the last stretch contain cells of the same rows, with at most a heading's between."""
+    """Whether the first and the last stretch contain cells of the same rows, apart from a heading."""
     one, *between, other = lines
     fewer = min(len(one), len(other))
     return (
@@ -149,7 +149,7 @@ def _are_cells_of_rows(lines: Sequence[Sequence[_Line]], line: int) -> bool:
 
 
 class _Line(NamedTuple):
-    """A line of a stretch: its rows, and its width in pixels without gaps as wide as between cells."""
+    """A line in a stretch: its top and bottom row, and its width in pixels without gaps as wide as between cells."""
 
     top: int
     bottom: int
@@ -177,7 +177,7 @@ def _are_level(one: Sequence[_Line], other: Sequence[_Line]) -> bool:
 
 
 def _cuts(ink: Ink, area: Rectangle, line: int) -> list[int]:
-    """The rows where the area may be cut: the middles of its white gaps, the widest first."""
+    """The rows at which the area may be cut: the middles of its white gaps, the widest gap first."""
     filled = _between(_filled(_cropped(ink, area), 1), max(1, round(_PAUSE * line)))
     gaps = sorted(pairwise(filled), key=lambda pair: pair[0][1] - pair[1][0])
     return [area.top + (end + start) // 2 for (_, end), (start, _) in gaps[:_MOST_CUTS]]
@@ -188,7 +188,7 @@ def _is_column(ink: Ink, line: int) -> bool:
 
 
 def _is_full_column(ink: Ink, line: int) -> bool:
-    """Whether a stretch is as tall and wide as a column of text, with most lines from side to side."""
+    """Whether a stretch is as tall and wide as a column of text, and most of its lines reach from side to side."""
     filled = ink[_filled(ink, 1)]
     if ink.shape[1] < _WIDE_COLUMN * line or not len(filled) or _height(ink) < _TALL_COLUMN * line:
         return False
@@ -197,7 +197,7 @@ def _is_full_column(ink: Ink, line: int) -> bool:
 
 
 def _between(filled: NDArray[np.bool_], gap: int, least: float = 0.0) -> list[tuple[int, int]]:
-    """The stretches with ink, joined where nearer than `gap`, without those thinner than `least`."""
+    """The stretches with ink. Stretches nearer than `gap` are joined, those thinner than `least` left out."""
     joined: list[tuple[int, int]] = []
     for start, end in runs(filled):
         if joined and start - joined[-1][1] < gap:

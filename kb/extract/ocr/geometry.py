@@ -18,12 +18,12 @@ class Rectangle(NamedTuple):
 
     @property
     def width(self) -> int:
-        """From left to right."""
+        """The width in pixels."""
         return self.right - self.left
 
     @property
     def height(self) -> int:
-        """From top to bottom."""
+        """The height in pixels."""
         return self.bottom - self.top
 
     def moved(self, dx: int, dy: int) -> Rectangle:
@@ -47,7 +47,10 @@ class Rectangle(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """(x, y) → (a·x + b·y + c, d·x + e·y + f) ÷ (g·x + h·y + 1), in Pillow's order: from the new image to the old."""
+    """A map of pixels from a new image to the old one, with its eight numbers in Pillow's order.
+
+    (x, y) → (a·x + b·y + c, d·x + e·y + f) ÷ (g·x + h·y + 1)
+    """
 
     a: float
     b: float
@@ -89,12 +92,12 @@ IDENTITY = Projection(1, 0, 0, 0, 1, 0)
 
 
 def scaling(factor: float) -> Projection:
-    """From an image enlarged by `factor` to the original."""
+    """The map from an image enlarged by `factor` to the original."""
     return Projection(1 / factor, 0, 0, 0, 1 / factor, 0)
 
 
 def turning(degrees: float, old: tuple[int, int], new: tuple[int, int]) -> Projection:
-    """From an image turned counterclockwise by `degrees` around its middle to the original."""
+    """The map from an image turned counterclockwise by `degrees` around its middle to the original."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     from_x, from_y, to_x, to_y = new[0] / 2, new[1] / 2, old[0] / 2, old[1] / 2
     return Projection(
@@ -108,9 +111,9 @@ def turning(degrees: float, old: tuple[int, int], new: tuple[int, int]) -> Proje
 
 
 def levelling(upper: float, lower: float, size: tuple[int, int]) -> Projection:
-    """From an image with level lines to one of that `size` that was photographed at an angle.
+    """The map from an image with level lines to the original of that `size`, which was photographed at an angle.
 
-    A counterclockwise turn by `upper` degrees would level the lines at a quarter of its height, by `lower` degrees
+    A counterclockwise turn by `upper` degrees would level the lines at a quarter of the height, and by `lower` degrees
     those at three quarters.
     """
     import numpy as np
@@ -126,14 +129,14 @@ def levelling(upper: float, lower: float, size: tuple[int, int]) -> Projection:
 
 
 def turned_size(degrees: float, size: tuple[int, int]) -> tuple[int, int]:
-    """The size that fits a whole image of `size` turned by `degrees`."""
+    """The size that contains a whole image of `size` turned by `degrees`."""
     cosine, sine = abs(math.cos(math.radians(degrees))), abs(math.sin(math.radians(degrees)))
     width, height = size
     return round(width * cosine + height * sine), round(width * sine + height * cosine)
 
 
 def exif_orientation(orientation: int, size: tuple[int, int]) -> Projection:
-    """From an image shown in its EXIF orientation (1 to 8) to the stored one, of `size`."""
+    """The map from an image shown in its EXIF orientation (1 to 8) to the stored image, of `size`."""
     width, height = size
     return {
         2: Projection(-1, 0, width, 0, 1, 0),

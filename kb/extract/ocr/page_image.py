@@ -75,7 +75,7 @@ class PageImage(NamedTuple):
 
 
 def prepare_page(grey: Image.Image) -> PageImage:
-    """The page prepared for recognition."""
+    """Prepares a grey page for recognition."""
     grey = _dark_on_light(grey)
     lit = _lit(grey, _slow_light(grey))
     is_photograph = _is_photograph(lit)
@@ -94,7 +94,7 @@ def _dark_on_light(grey: Image.Image) -> Image.Image:
 
 
 def _lit(grey: Image.Image, paper: Image.Image) -> Image.Image:
-    """The page in even, full light; `paper` is the light on the original."""
+    """The page in even, full light; `paper` is the light on the page, to divide by."""
     low, high = percentiles(paper, 2, 98)
     even: NDArray[np.floating[Any]] = np.asarray(grey, np.float32)
     if high - low >= _UNEVEN_LIGHT:
@@ -108,7 +108,7 @@ def _lit(grey: Image.Image, paper: Image.Image) -> Image.Image:
 
 
 def softened(grey: Image.Image) -> Image.Image:
-    """A purely black and white page with grey edges: tesseract was trained on grey scans."""
+    """A purely black and white page with its edges made grey, as tesseract was trained on grey scans."""
     values = np.asarray(grey)
     is_grey = (values > WHITE * 0.1) & (values < WHITE * 0.9)
     if is_grey.mean() >= _MOST_GREY_OF_TWO_TONES:
@@ -122,24 +122,24 @@ def _is_photograph(grey: Image.Image) -> bool:
 
 
 def _is_light_on_dark(grey: Image.Image) -> bool:
-    """Whether letters, which are sparse and differ most from their surroundings, are lighter than these."""
+    """Whether the letters are lighter than the paper. Letters are sparse and differ most from their surroundings."""
     around = _eighth(grey).filter(ImageFilter.GaussianBlur(4)).resize(grey.size, Image.Resampling.BILINEAR)
     return bool(((np.asarray(grey, np.float32) - np.asarray(around, np.float32)) ** 3).mean() > 0)
 
 
 def _paper(grey: Image.Image) -> Image.Image:
-    """The light on the page, estimated from the paper between the ink; shadows keep their edges."""
+    """The light on the page, estimated from the paper between the letters; shadows keep their edges."""
     small = _without_ink(grey).filter(ImageFilter.MinFilter(_INK_CELLS + 4)).filter(ImageFilter.GaussianBlur(1))
     return small.resize(grey.size, Image.Resampling.BILINEAR)
 
 
 def _slow_light(grey: Image.Image) -> Image.Image:
-    """The light on the page if it changes slowly, so that a picture on the page stays a picture."""
+    """The light on the page, if it changes slowly; so pictures on the page are not taken for shadows."""
     return _without_ink(grey).filter(ImageFilter.GaussianBlur(8)).resize(grey.size, Image.Resampling.BILINEAR)
 
 
 def _without_ink(grey: Image.Image) -> Image.Image:
-    """The image at an eighth of its size, each pixel as light as the lightest near it."""
+    """The image at an eighth of its size, each pixel as light as the lightest pixel near it."""
     return _eighth(grey).filter(ImageFilter.MaxFilter(_INK_CELLS))
 
 
@@ -148,7 +148,9 @@ def _eighth(grey: Image.Image) -> Image.Image:
 
 
 def straightened(page: PageImage) -> PageImage:
-    """The page turned until its lines are level; where it was photographed at an angle, upper lines by another turn."""
+    """The page turned until its lines are level; if it was photographed at an angle, its upper and lower lines
+    differently.
+    """
     angle = skew_degrees(ink_of(reduced(page.image)))
     if abs(angle) >= _MIN_SKEW_DEGREES:
         page = turned(page, angle)
@@ -161,13 +163,13 @@ def straightened(page: PageImage) -> PageImage:
 
 
 def turned(page: PageImage, degrees: float) -> PageImage:
-    """The page turned counterclockwise."""
+    """The page turned counterclockwise by `degrees`."""
     size = turned_size(degrees, page.image.size)
     return _seen(page, size, turning(degrees, page.image.size, size))
 
 
 def _seen(page: PageImage, size: tuple[int, int], back: Projection) -> PageImage:
-    """The page as an image of `size`, whose pixels `back` maps to the page's."""
+    """The page as an image of `size`; `back` maps the pixels of this image to the page's."""
     image = page.image.transform(
         size, Image.Transform.PERSPECTIVE, data=back, resample=Image.Resampling.BICUBIC, fillcolor=WHITE
     )
@@ -175,7 +177,7 @@ def _seen(page: PageImage, size: tuple[int, int], back: Projection) -> PageImage
 
 
 def cleaned(page: PageImage) -> PageImage:
-    """The page without specks, if there are many: each would be read as a letter."""
+    """The page without specks, if it has many: tesseract would read each as a letter."""
     small = reduced(page.image)
     line = line_height(ink_of(small))
     if line >= _UNPARTED_SHARE * small.height:
@@ -188,7 +190,7 @@ def cleaned(page: PageImage) -> PageImage:
 
 
 def without_leaders(page: PageImage) -> PageImage:
-    """The page without rules, and without the dots or dashes between a label and its figure: they are misread."""
+    """The page without rules, and without the dots or dashes between a label and its number, which would be misread."""
     small = reduced(page.image)
     line = line_height(ink_of(small))
     found = leaders(ink_of(small, _FAINT_INK_CONTRAST), line)
@@ -198,13 +200,13 @@ def without_leaders(page: PageImage) -> PageImage:
 
 
 def _whitened(page: PageImage, there: Ink) -> PageImage:
-    """The page, white where a mask of its reduced copy is True."""
+    """The page, white wherever the mask `there` of its reduced copy is True."""
     mask = Image.fromarray(there).resize(page.image.size)
     return page._replace(image=Image.composite(Image.new("L", page.image.size, WHITE), page.image, mask))
 
 
 def leaders(ink: Ink, line: int) -> Ink:
-    """The ink that runs along a row for some lines' heights with nothing above and below it."""
+    """The ink of rules and leaders: it runs along a row for several line heights, with nothing above and below."""
     if line < 4:
         return np.zeros(ink.shape, np.bool_)
     thin, tall = max(1, round(_LEADER_HEIGHT * line / 2)), max(2, round(_LEADER_SPACE * line))
@@ -226,7 +228,7 @@ def enlarged(page: PageImage, factor: float) -> PageImage:
 
 
 def reduced(image: Image.Image) -> Image.Image:
-    """The image, small enough to judge its layout quickly."""
+    """The image in a size that is small enough to judge its layout quickly."""
     factor = _LAYOUT_SIDE / max(image.size)
     if factor >= 1:
         return image
@@ -235,7 +237,7 @@ def reduced(image: Image.Image) -> Image.Image:
 
 
 def ink_of(grey: Image.Image, contrast: float = _INK_CONTRAST) -> Ink:
-    """bool[height, width]: where the page is clearly darker than its paper, by its own `contrast` (0 to 1)."""
+    """bool[height, width]: the pixels that are clearly darker than the paper, by a `contrast` of 0 to 1."""
     values = np.asarray(grey, np.float32)
     dark, light = percentiles(grey, 0.5, 90)
     if light - dark < _LEAST_CONTRAST:
@@ -245,7 +247,7 @@ def ink_of(grey: Image.Image, contrast: float = _INK_CONTRAST) -> Ink:
 
 
 def percentiles(grey: Image.Image, *shares: float) -> list[float]:
-    """The same values as np.percentile for a grey image, from its histogram of 256 values."""
+    """The percentiles of a grey image, as np.percentile gives them, computed from its histogram of 256 values."""
     up_to = np.cumsum(grey.histogram())
     places = np.array(shares) / 100 * (up_to[-1] - 1)
     lower, upper = (np.searchsorted(up_to, each, "right") for each in (np.floor(places), np.ceil(places)))
@@ -253,7 +255,7 @@ def percentiles(grey: Image.Image, *shares: float) -> list[float]:
 
 
 def line_height(ink: Ink) -> int:
-    """The height of most lines of a straight page, in pixels, its rules left out; 0 where there are none."""
+    """The height in pixels of most lines of a straight page, without its rules; 0 without lines."""
     rows = ink.sum(axis=1)
     filled = rows > max(1, 0.02 * rows.max())
     heights = [end - start for start, end in runs(filled) if end - start >= 4]
@@ -270,19 +272,19 @@ def shows_lines(page: Image.Image) -> bool:
 
 
 def written(ink: Ink, line: int) -> Ink:
-    """The ink without specks, whose surroundings of a line's height hold almost no ink."""
+    """The ink without specks: pixels with almost no other ink within a line's height are left out."""
     kept: Ink = ink & (_around(ink, line) >= _LEAST_DENSITY * line * line)
     return kept
 
 
 def _around(ink: Ink, line: int) -> NDArray[np.int32]:
-    """int32[height, width]: the number of ink pixels in the square of a line's height around each."""
+    """int32[height, width]: for each pixel, how many pixels have ink in a square around it, a line's height wide."""
     reach = max(1, line // 2)
     return _in_window(ink, reach, reach)
 
 
 def _in_window(ink: Ink, rows: int, columns: int) -> NDArray[np.int32]:
-    """int32[height, width]: the number of ink pixels in a window of `rows` by `columns` around each."""
+    """int32[height, width]: for each pixel, how many pixels have ink in a window of `rows` by `columns` around it."""
     high, wide = 2 * rows + 1, 2 * columns + 1
     sums = np.pad(ink, ((rows + 1, rows), (columns + 1, columns))).astype(np.int32).cumsum(axis=0).cumsum(axis=1)
     counts: NDArray[np.int32] = sums[high:, wide:] - sums[:-high, wide:] - sums[high:, :-wide] + sums[:-high, :-wide]
@@ -290,15 +292,15 @@ def _in_window(ink: Ink, rows: int, columns: int) -> NDArray[np.int32]:
 
 
 def runs(filled: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """The stretches [start, end) of a bool[n] that are True."""
+    """The stretches [start, end) of a bool[n] array that are True."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], filled, [False])).astype(np.int8)))
     return [(int(start), int(end)) for start, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def skew_degrees(ink: Ink) -> float:
-    """The counterclockwise turn that levels the lines; 0 where no turn makes them clearly sharper.
+    """The counterclockwise turn that makes the lines level; 0 if no turn makes them clearly sharper.
 
-    The rows of a level page are either full or empty: the sum of squared steps between neighbouring rows is greatest
+    The rows of a level page are either full or empty, so the sum of squared steps between neighbouring rows is greatest
     (Postl 1986).
     """
     ys, xs = np.nonzero(ink)

@@ -1,9 +1,9 @@
 """Recognises the text of one image: prepared page → columns → tesseract → lines in the image's own pixels.
 
-A page that is read with low confidence is tried in quarter turns too. In a picture without text at a quick look, only
-labels and signs are read: they are located in a reduced copy, then read in the picture. The search for words anywhere
-takes textures for letters too, but with low confidence, so only sure whole words count. Doubtful words of a page in
-Korean and English are read again (`kb.extract.ocr.second_look`).
+A page that is read with low confidence is also tried in quarter turns. If a quick look finds no text in a picture, only
+labels and signs are read: they are located in a reduced copy, then read in the picture. The search for them also takes
+textures for letters, but with low confidence, so only sure whole words count. Doubtful words of a page in Korean and
+English are read again (`kb.extract.ocr.second_look`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _LABEL_REACH = 0.4
 
 
 class _Read(NamedTuple):
-    """A page after turning, and its lines in the page's pixels, block by block."""
+    """A page after turning, and its lines by block, in the pixels of the page."""
 
     page: PageImage
     blocks: tuple[tuple[Line, ...], ...]
@@ -69,7 +69,7 @@ class _Read(NamedTuple):
 
 
 def recognise(grey: Image, to_original: Projection, original_size: tuple[int, int], languages: str) -> OcrText:
-    """The lines of a grey image; `to_original` maps its pixels to those of the file, of `original_size`.
+    """Recognises the lines of a grey image; `to_original` maps its pixels to those of the file, of `original_size`.
 
     Raises: ModelMissing, ExtractFailed.
     """
@@ -85,7 +85,7 @@ def recognise(grey: Image, to_original: Projection, original_size: tuple[int, in
 
 
 def _best_turn(page: PageImage, languages: str) -> _Read:
-    """The page read as it is, or in the quarter turn that reads better where it cannot be read."""
+    """The page read as it is or, if that fails, in the quarter turn that is read best."""
     if page.is_photograph:
         is_text = _evidence_at_a_look(page, languages) >= _LEAST_EVIDENCE
     else:
@@ -114,25 +114,25 @@ def _has_text_some_way_up(page: PageImage, languages: str) -> bool:
 
 
 def _surest_turn(page: PageImage, languages: str) -> int:
-    """The quarter turn, in degrees, at which a quick look reads most; 0 where no other reads more."""
+    """The quarter turn, in degrees, in which a quick look reads most; 0 if no turn gives more."""
     small = PageImage(reduced(page.image))
     return max((0, *_QUARTERS), key=lambda degrees: _evidence_at_a_look(turned(small, degrees), languages))
 
 
 def _evidence_at_a_look(page: PageImage, languages: str) -> float:
-    """How much text a picture shows, from one quick look at a reduced copy."""
+    """How much text a quick look finds in a reduced copy of a picture."""
     return _evidence(_read_reduced(page, languages, WHOLE_PAGE))
 
 
 def _read_reduced(page: PageImage, languages: str, mode: int) -> list[Line]:
-    """The lines of a reduced copy, in its pixels."""
+    """The lines that tesseract reads in a reduced copy, in the copy's pixels."""
     small = reduced(page.image)
     (lines,) = read_areas(small, [Rectangle(0, 0, *small.size)], languages, mode)
     return lines
 
 
 def _confidence(lines: Sequence[Line]) -> float:
-    """The mean confidence of the characters, 0 to 1; 0 without any."""
+    """The mean confidence of the characters, 0 to 1; 0 without characters."""
     characters = sum(len(line.text) for line in lines)
     return sum(line.confidence * len(line.text) for line in lines) / characters if characters else 0.0
 
@@ -157,7 +157,7 @@ def _read(page: PageImage, languages: str) -> _Read:
 
 
 def _whole_rows(lines: Sequence[Line]) -> list[Line]:
-    """The lines; neighbours in a row are joined if one of them is no longer than a cell."""
+    """The lines, with neighbours in a row joined if one of them is no longer than a cell."""
     rows: list[Line] = []
     for line in lines:
         at = next((at for at, row in enumerate(rows) if _is_in_row(row, line)), None)
@@ -178,7 +178,9 @@ def _is_in_row(row: Line, line: Line) -> bool:
 
 
 def _paragraphs(blocks: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
-    """The lines of each block, split where the white between two exceeds a line; a row of cells is one."""
+    """The lines of each block, split where the white between two lines exceeds a line. A row of cells counts as one
+    line.
+    """
     for block in filter(None, blocks):
         height = line_height(block)
         paragraph = [block[0]]
@@ -202,7 +204,7 @@ def _read_labels(page: PageImage, languages: str) -> _Read:
 
 
 def _label_areas(lines: Sequence[Line], size: tuple[int, int]) -> list[Rectangle]:
-    """The areas of label lines in a picture of `size`, topmost first; none where too few words are sure."""
+    """The areas of a picture of `size` that contain labels, topmost first; empty if too few words are sure."""
     sure_words = ([word for word in line.words if word.confidence >= _SURE_LABEL_CONFIDENCE] for line in lines)
     found = [words for words in sure_words if any(_WHOLE_WORD.search(word.text) for word in words)]
     whole = "".join(word.text for words in found for word in words if _WHOLE_WORD.search(word.text))
@@ -212,7 +214,7 @@ def _label_areas(lines: Sequence[Line], size: tuple[int, int]) -> list[Rectangle
 
 
 def _around(words: Sequence[Word], size: tuple[int, int]) -> Rectangle:
-    """From the first to the last of the words of a line, as tall as most of them."""
+    """The area from the first to the last of a line's words, as tall as most of them."""
     reach = round(_LABEL_REACH * median(word.area.height for word in words))
     return Rectangle(
         max(0, min(word.area.left for word in words) - reach),

@@ -19,14 +19,14 @@ def page_ocr_json(pages: Mapping[int, OcrText]) -> bytes:
 
 
 def read_page_ocr(data: bytes) -> dict[int, OcrText]:
-    """Parses the result of `page_ocr_json`."""
+    """Reads back what `page_ocr_json` wrote."""
     return {page["page"]: OcrText.from_json(page) for page in json.loads(data)["pages"]}
 
 
 def read_whole_words(data: bytes) -> dict[int, OcrText]:
-    """Parses the result of `page_ocr_json`; a word broken at the end of a line or column is joined where it begins.
+    """Reads back what `page_ocr_json` wrote, with words joined that are broken at the end of a line or column.
 
-    A line that had only the rest of a word is dropped.
+    The whole word is put where it begins. A line that had only the rest of a word is dropped.
     """
     return {number: _with_whole_words(page) for number, page in read_page_ocr(data).items()}
 
@@ -38,7 +38,7 @@ def _with_whole_words(page: OcrText) -> OcrText:
 
 
 def page_paragraphs(regions: Iterable[OcrRegion]) -> Iterator[tuple[str, Box, int]]:
-    """The paragraphs of a page: text, the box around it, where it starts in the page's joined text."""
+    """The paragraphs of a page: the text, the box around it, and its start in the page's joined text."""
     at = 0
     for _, lines in groupby(regions, key=lambda line: line.block):
         first, *others = lines

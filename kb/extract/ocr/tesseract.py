@@ -38,7 +38,7 @@ _MARGIN_PIXELS = 10
 
 
 class Word(NamedTuple):
-    """A piece of a line (in Korean, often a syllable), its place and its confidence (0 to 1)."""
+    """A piece of a line (in Korean often a single syllable), its place, and its confidence, 0 to 1."""
 
     text: str
     area: Rectangle
@@ -46,7 +46,7 @@ class Word(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A recognised line: its text with the spaces that were seen, its place, and its pieces."""
+    """A recognised line: its text with the spaces that tesseract saw, its place, and its pieces."""
 
     text: str
     area: Rectangle
@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """The mean confidence of its characters, 0 to 1."""
+        """The mean confidence of the line's characters, 0 to 1."""
         characters = sum(len(word.text) for word in self.words)
         return sum(word.confidence * len(word.text) for word in self.words) / max(1, characters)
 
@@ -65,7 +65,7 @@ class Line(NamedTuple):
 
 
 def engine(settings: ExtractSettings) -> Engine | None:
-    """tesseract, as it is installed, with its languages. Raises: ModelMissing."""
+    """The installed tesseract with the configured languages; None if OCR is switched off. Raises: ModelMissing."""
     if settings.ocr is None:
         return None
     check_languages(settings.ocr.languages)
@@ -73,13 +73,13 @@ def engine(settings: ExtractSettings) -> Engine | None:
 
 
 def method_version() -> str:
-    """The versions of tesseract and of how kb uses it."""
+    """The version of tesseract and of kb's use of it."""
     return f"{tesseract_version()}-{METHOD_VERSION}"
 
 
 @lru_cache(maxsize=1)
 def tesseract_version() -> str:
-    """The version of the installed program. Raises: ModelMissing naming all missing parts."""
+    """The version of the installed program. Raises: ModelMissing with all missing parts."""
     require(NEEDED_BY, [*lacking_packages(("PIL", "pytesseract"), "ocr"), *lacking_tesseract()])
     import pytesseract
 
@@ -93,7 +93,7 @@ def tesseract_version() -> str:
 
 @lru_cache(maxsize=4)
 def check_languages(languages: str) -> None:
-    """Raises ModelMissing naming the missing ones of `languages` (`kor+eng`)."""
+    """Raises ModelMissing with those of `languages` (`kor+eng`) that are not installed."""
     tesseract_version()
     import pytesseract
 
@@ -120,7 +120,7 @@ def read_areas(image: Image, areas: Sequence[Rectangle], languages: str, mode: i
 
 
 def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[Line]]:
-    """The lines of each picture file. All must lie in one directory that the caller removes."""
+    """The lines of each picture file. All files must be in one directory, which the caller removes."""
     from pytesseract import TesseractError, TesseractNotFoundError
     from pytesseract.pytesseract import run_tesseract
 
@@ -151,7 +151,7 @@ def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[l
 
 
 def read_table(table: str, picture_count: int) -> list[list[Line]]:
-    """The lines of a TSV output, picture by picture; words are separated by spaces."""
+    """The lines in tesseract's TSV output, by picture; words are separated by spaces."""
     pictures: list[list[Line]] = [[] for _ in range(picture_count)]
     for row in table.splitlines()[1:]:
         fields = row.split("\t", 11)
@@ -173,7 +173,7 @@ def read_table(table: str, picture_count: int) -> list[list[Line]]:
 
 
 def _with_spaces(lines: Sequence[Line], text: str) -> Iterator[Line]:
-    """The lines with the spaces of the plain text: the table has a word for each Korean syllable."""
+    """The lines with spaces as in the plain text, because the table has a word for each Korean syllable."""
     by_letters: dict[str, list[str]] = {}
     for plain in text.splitlines():
         by_letters.setdefault("".join(plain.split()), []).append(" ".join(plain.split()))

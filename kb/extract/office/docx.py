@@ -22,7 +22,7 @@ _BASES = 10
 
 
 class _Style(NamedTuple):
-    """A paragraph style: the level of its headings (0: none), and its list and level there."""
+    """A paragraph style: its heading level (0: none), and its list with the level in that."""
 
     level: int = 0
     list_id: str = ""
@@ -53,7 +53,7 @@ class _Reader:
         self._numbering = Numbering(package.tree("word/numbering.xml"))
 
     def read(self, holder: Element) -> None:
-        """Reads what is in a body, a text box or a content control."""
+        """Reads the contents of a body, a text box or a content control."""
         for element in holder:
             if element.tag == "p":
                 self._paragraph(element)
@@ -63,7 +63,7 @@ class _Reader:
                 self.read(element)
 
     def read_notes(self, key: str, tree: Element, tag: str) -> None:
-        """Reads footnotes or comments, without the separators that Word stores among them."""
+        """Reads footnotes or comments, without the separators that Word stores with them."""
         for note in found(tree, tag):
             if note.get("type") in (None, "normal"):
                 author = f"{note.get('author')}: " if note.get("author") else ""
@@ -84,7 +84,7 @@ class _Reader:
             self.read(box)
 
     def _style_of(self, element: Element) -> _Style:
-        """The paragraph's style, with what the paragraph itself sets."""
+        """The style of a paragraph, changed by what the paragraph itself sets."""
         properties = element.find("pPr")
         if properties is None:
             return self._styles.get("", _Style())
@@ -112,7 +112,7 @@ def _number(element: Element) -> int:
 
 
 def _styles(tree: Element) -> dict[str, _Style]:
-    """The paragraph styles by id, the default one as the empty id; what a style is based on is in it."""
+    """The paragraph styles by id, each with what it inherits; the default style has the empty id."""
     elements = {each.get("styleId", ""): each for each in found(tree, "style") if each.get("type") == "paragraph"}
     styles = {}
     for name, element in elements.items():
@@ -139,7 +139,7 @@ def _styles(tree: Element) -> dict[str, _Style]:
 
 
 def paragraph_text(element: Element) -> str:
-    """The text of a paragraph, its line breaks kept; text boxes in it are not part of it."""
+    """The text of a paragraph with its line breaks, without the text boxes in it."""
     return "".join(_texts(element))
 
 
@@ -165,7 +165,9 @@ def _boxes(element: Element) -> Iterator[Element]:
 
 
 def _rows(table: Element) -> Iterator[Sequence[str]]:
-    """The cells of each row. One that spans rows is in each of them, one that spans columns has empty ones behind."""
+    """The cells of each row. A cell that spans rows is repeated in each; one that spans columns is followed by empty
+    cells.
+    """
     above: list[str] = []
     for row in _children(table, "tr"):
         if row.find("trPr/del") is not None:
@@ -190,5 +192,5 @@ def _children(element: Element, tag: str) -> Iterator[Element]:
 
 
 def _joined(holder: Element) -> str:
-    """The text of a cell, a note or a comment on one line, with that of boxes and tables in it."""
+    """The text of a cell, a note or a comment on one line, including boxes and tables in it."""
     return " ".join(" ".join(paragraph_text(each) for each in holder.iter("p")).split())

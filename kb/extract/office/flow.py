@@ -17,8 +17,8 @@ _HEADER_CHARS = 60
 def table_rows(rows: Sequence[Sequence[str]], header: Sequence[str] = ()) -> Iterator[str]:
     """Each row on one line, with the names of its columns: `| Item: Bolt | Price: 30 |`.
 
-    The names are those of `header`, else in the first row of several cells, if it is one. A row of one cell is its text
-    alone, an empty one is empty.
+    The names come from `header`, else from the first row of several cells if it is a header. A row of one cell is just
+    its text; an empty row is "".
     """
     named = bool(header)
     for row in rows:
@@ -46,14 +46,14 @@ def _row(header: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Whether a row names the columns: several short texts, no two alike, none of them a number."""
+    """Whether a row names the columns: it has several short, different texts, none of them a number."""
     named = [cell for cell in cells if cell]
     is_named = all(len(cell) <= _HEADER_CHARS and any(map(str.isalpha, cell)) for cell in named)
     return len(named) > 1 and is_named and len(set(named)) == len(named)
 
 
 class Flow:
-    """Collects the paragraphs of a document; footnotes and comments follow behind them."""
+    """Collects the paragraphs of a document; footnotes and comments come after them."""
 
     def __init__(self) -> None:
         self.paragraphs: list[Part] = []
@@ -62,7 +62,7 @@ class Flow:
         self.begin()
 
     def begin(self, **places: str | int) -> None:
-        """Begins a section, which the names of its paragraphs give first; they are counted in it."""
+        """Begins a section: its places come first in the names of its paragraphs, which are counted within it."""
         self._places = places
         self._count = 0
 
@@ -86,5 +86,5 @@ class Flow:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """All of them, notes and comments last, each kind together."""
+        """All parts. Notes and comments come last, each kind together."""
         return (*self.paragraphs, *sorted(self.notes, key=lambda part: part.name.partition("=")[0] != "note"))

@@ -1,10 +1,10 @@
 """The step `parts` of Hangul documents, HWPX and HWP 5: sections and paragraphs, headings, rows of tables, notes.
 
-    HWPX (OWPML, KS X 6101): a ZIP of XML            ─┐
-    HWP 5 (Hancom's published format): OLE2 streams  ─┴▶ paragraphs of each section, in order → Parts
+HWPX (OWPML, KS X 6101): a ZIP of XML            ─┐ HWP 5 (Hancom's published format): OLE2 streams  ─┴▶ paragraphs of
+each section, in order → Parts
 
-Documents for distribution alone carry the key of their text, and are read; the sections of others that are encrypted
-are not, nor HWP before 5, numbers of outlines and lists, page headers and footers, charts and pictures.
+Documents for distribution are encrypted but contain their key, and are read. Not read are other encrypted documents,
+HWP before 5, numbers of outlines and lists, page headers and footers, charts and pictures.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def read_hwpx(data: bytes) -> Parts:
 
 
 class _OutlineLevels:
-    """The outline level of paragraphs, by their style, else by their shape; 0 for running text."""
+    """The outline level of paragraphs, from their style or else their shape; 0 for running text."""
 
     def __init__(self, header: Element) -> None:
         self._of_style = {each.get("id"): outline_level(each.get("name", "")) for each in header.iter("style")}
@@ -103,13 +103,13 @@ class _OutlineLevels:
         }
 
     def of(self, paragraph: Element) -> int:
-        """The level of a paragraph."""
+        """The outline level of a paragraph."""
         by_style = self._of_style.get(paragraph.get("styleIDRef"), 0)
         return by_style or self._of_shape.get(paragraph.get("paraPrIDRef"), 0)
 
 
 def outline_level(style: str) -> int:
-    """The level in the name of a style: 2 for `개요 2`; 0 for one that is no outline."""
+    """The level in the name of a style: 2 for `개요 2`; 0 for a style that is no outline."""
     for outline in _OUTLINES:
         level = style.removeprefix(outline)
         if level != style and level.isascii() and level.isdecimal():
@@ -155,7 +155,9 @@ def _hwpx_text(paragraph: Element) -> str:
 
 
 def _hwpx_rows(table: Element) -> Iterator[Sequence[str]]:
-    """The cells of each row. One that spans rows is in each of them, one that spans columns has empty ones behind."""
+    """The cells of each row. A cell that spans rows is repeated in each; one that spans columns is followed by empty
+    cells.
+    """
     grid = Grid()
     for row in found(table, "tr"):
         for cell in found(row, "tc"):
@@ -182,7 +184,7 @@ class Grid:
     cells: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def put(self, row: int, column: int, row_span: int, text: str) -> None:
-        """Places a cell, in each of the rows that it spans."""
+        """Places a cell in each of the rows that it spans."""
         for at in range(row, row + min(max(row_span, 1), 1_000)):
             self.cells[at, column] = text
 
@@ -196,7 +198,7 @@ class Grid:
 
 
 class _Record(NamedTuple):
-    """A record of a stream, with those of deeper levels below it."""
+    """A record of a stream, with the records of deeper levels below it."""
 
     tag: int
     data: bytes
@@ -234,7 +236,7 @@ def _read_ole(ole: Any) -> Parts:
 
 
 class _Streams:
-    """The streams of a file, unpacked within the limit of all of them together."""
+    """The streams of a file, unpacked; a limit applies to all of them together."""
 
     def __init__(self, ole: Any, is_packed: bool) -> None:
         self._ole = ole
@@ -256,10 +258,10 @@ class _Streams:
 
 
 def opened_text(data: bytes) -> bytes:
-    """A section of a document for distribution, decrypted (AES-128, ECB) with the key in its first record.
+    """A decrypted section of a document for distribution (AES-128, ECB; the key is in its first record).
 
-    That record of 256 bytes is covered by the numbers of a generator whose seed is its first four. Source: Hancom's
-    format of documents for distribution.
+    The first record has 256 bytes, XORed with the numbers of a generator whose seed is its first four bytes. Source:
+    Hancom's format of documents for distribution.
     """
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
@@ -286,7 +288,7 @@ def _generated(seed: int) -> Iterator[int]:
 
 
 def _said_of(ole: Any, parts: Parts) -> Parts:
-    """The parts with the title, the author and the times that the file says of itself."""
+    """The parts with the title, author and times in the file's properties."""
     name = "\x05HwpSummaryInformation"
     if not ole.exists(name):
         return parts
@@ -297,7 +299,7 @@ def _said_of(ole: Any, parts: Parts) -> Parts:
 
 
 def _text_property(value: object) -> str:
-    """A property as text; olefile gives that of UTF-16 as bytes, a time as a datetime."""
+    """A property as text; olefile returns bytes for UTF-16 and a datetime for a time."""
     text = value.decode("utf-16-le", "replace") if isinstance(value, bytes) else str(value or "")
     return text.partition("\0")[0].strip()
 
@@ -328,7 +330,7 @@ def records(data: bytes) -> list[_Record]:
 
 
 def _levels_of(about: Sequence[_Record]) -> Sequence[Sequence[int]]:
-    """The outline levels of all styles, and of all shapes of paragraphs, by their numbers."""
+    """The outline levels of all styles, and of all paragraph shapes, by their numbers."""
     styles, shapes = [], []
     for record in _all(about):
         if record.tag == _STYLE:
@@ -347,7 +349,7 @@ def _all(roots: Sequence[_Record]) -> Iterator[_Record]:
 
 
 def _read_record(record: _Record, flow: Flow, levels: Sequence[Sequence[int]]) -> None:
-    """Reads a paragraph, and what is anchored in it behind it."""
+    """Reads a paragraph, and after it the objects that are anchored in it."""
     if record.tag != _PARA_HEADER:
         return
     styles, shapes = levels
@@ -374,7 +376,7 @@ def _read_control(control: _Record, flow: Flow, levels: Sequence[Sequence[int]])
 
 
 def _text_of(paragraph: _Record) -> str:
-    """The text of a paragraph, with its equations; empty for any other record."""
+    """The text of a paragraph record with its equations; "" for any other record."""
     if paragraph.tag != _PARA_HEADER:
         return ""
     texts = [decoded(each.data) for each in paragraph.below if each.tag == _PARA_TEXT]
@@ -404,7 +406,7 @@ def decoded(units: bytes) -> str:
 
 
 def _hwp_rows(table: _Record) -> Iterator[Sequence[str]]:
-    """The cells of each row: a list header says where a cell is, and the paragraphs behind it are in it."""
+    """The cells of each row. A list header gives the place of a cell, and the paragraphs after it are its contents."""
     grid = Grid()
     place: tuple[int, int, int] | None = None
     said: list[str] = []

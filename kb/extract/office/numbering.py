@@ -21,7 +21,7 @@ _ROMAN_UNITS = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 
 
 class _Level(NamedTuple):
-    """A level of a list: its form of numbers, how they are spelled, and the first."""
+    """A level of a list: the form of its numbers, the text around them, and the first number."""
 
     form: str = "decimal"
     spelled: str = "%1."
@@ -32,7 +32,7 @@ class Numbering:
     """Counts the paragraphs of each list."""
 
     def __init__(self, tree: Element) -> None:
-        """`tree` is that of numbering.xml."""
+        """`tree` is the content of numbering.xml."""
         levels = {each.get("abstractNumId"): _levels(each) for each in found(tree, "abstractNum")}
         self._list_of: dict[str, str] = {}
         self._levels: dict[str, Mapping[int, _Level]] = {}
@@ -45,7 +45,7 @@ class Numbering:
         self._counts: dict[str, dict[int, int]] = {}
 
     def number(self, list_id: str, level: int) -> str:
-        """The number of the next paragraph at that level of a list; empty where it has none."""
+        """The number of the next paragraph at that level of a list; "" if the level has none."""
         levels = self._levels.get(list_id)
         if not levels or list_id == "0":
             return ""
@@ -73,7 +73,7 @@ def _levels(element: Element) -> dict[int, _Level]:
 
 
 def _overrides(element: Element) -> dict[int, _Level]:
-    """The levels that a list defines by itself."""
+    """The levels that a list defines itself."""
     return {at: level for each in found(element, "lvlOverride") for at, level in _levels(each).items()}
 
 
@@ -88,7 +88,7 @@ def _int(text: str | None, default: int) -> int:
 
 
 def numeral(number: int, form: str) -> str:
-    """A number in a form that Word names; the forms that kb does not know as decimal."""
+    """A number in a form that Word names; decimal for a form that kb does not know."""
     for letters, names in ((_GANADA, ("ganada",)), (_JAMO, ("chosung",)), (_CIRCLED, ("decimalEnclosedCircle",))):
         if form in names and 0 < number <= len(letters):
             return letters[number - 1]

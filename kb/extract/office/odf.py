@@ -50,7 +50,7 @@ def read_odp(data: bytes) -> Parts:
 
 
 class _Level(NamedTuple):
-    """A level of a list: bullets, or numbers with what is before and behind them."""
+    """A level of a list: bullets, or numbers with the text before and after them."""
 
     form: str | None
     prefix: str = ""
@@ -71,7 +71,7 @@ class _Reader:
         self._counts: dict[tuple[str, int], int] = {}
 
     def read(self, holder: Element) -> None:
-        """Reads what is in a body, a section or a text box."""
+        """Reads the contents of a body, a section or a text box."""
         for element in holder:
             if element.tag == "h":
                 level = element.get("outline-level", "1")
@@ -88,7 +88,7 @@ class _Reader:
                 self._boxes(element)
 
     def slide(self, page: Element) -> Iterator[PartBlock]:
-        """The texts of a slide, its title first; the speaker's notes as quotations."""
+        """The texts of a slide, its title first, and the speaker's notes as quotations."""
         shapes = [each for each in page if each.tag != "notes"]
         titles = [each for each in shapes if each.get("class") == "title"]
         for kind, shape in (*(("heading", each) for each in titles), *((None, each) for each in shapes)):
@@ -167,7 +167,7 @@ def _levels(style: Element) -> Mapping[int, _Level]:
 
 
 def _texts(element: Element) -> Iterator[str]:
-    """The text of a paragraph; notes, comments and boxes in it are read by themselves."""
+    """The text of a paragraph, without the notes, comments and boxes in it."""
     yield element.text or ""
     for child in element:
         if child.tag == "s":
@@ -181,7 +181,9 @@ def _texts(element: Element) -> Iterator[str]:
 
 
 def _rows(table: Element) -> Iterator[Sequence[str]]:
-    """The cells of each row. One that spans rows is in each of them, one that spans columns has empty ones behind."""
+    """The cells of each row. A cell that spans rows is repeated in each; one that spans columns is followed by empty
+    cells.
+    """
     above: list[str] = []
     left: dict[int, int] = {}  # how many rows more a column's cell spans
     for row in _within(table, "table-row"):
@@ -206,7 +208,7 @@ def _count(element: Element, name: str) -> int:
 
 
 def _within(element: Element, tag: str) -> Iterator[Element]:
-    """The rows of a table, also those in groups and headers."""
+    """The rows of a table, including those in groups and headers."""
     for child in element:
         if child.tag == tag:
             yield child

@@ -57,16 +57,16 @@ class Package:
         return data
 
     def require_fitting(self) -> None:
-        """Raises FileTooLarge where all members together expand to more than is read, as the file says."""
+        """Raises FileTooLarge if all members together expand to more than kb reads, according to the ZIP directory."""
         if sum(each.file_size for each in self._zip.infolist()) > MOST_EXPANDED_BYTES:
             raise too_large()
 
     def tree(self, name: str) -> Element:
-        """The tree of a member, an empty one where there is no such member. Raises: as `read` and `parse_xml`."""
+        """The XML tree of a member, an empty tree if there is no such member. Raises: as `read` and `parse_xml`."""
         return parse_xml(self.read(name)) if name in self.names else Element("none")
 
     def said_of(self, parts: Parts) -> Parts:
-        """The parts with what the file says of itself: title, author, times."""
+        """The parts with the title, author and times in the file's properties."""
         about = next((self.tree(name) for name in _ABOUT if name in self.names), Element("none"))
         return parts._replace(
             title=parts.title or text_at(about, "title"),
@@ -77,7 +77,7 @@ class Package:
 
 
 def expanded_bytes(data: bytes) -> int:
-    """What a file expands to, as it says: its own bytes where it is no ZIP. More is never read of a member."""
+    """The size to which a ZIP file says it expands; for any other file its own size. No more than that is read."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             return sum(each.file_size for each in package.infolist())
@@ -92,10 +92,10 @@ def too_large() -> FileTooLarge:
 
 
 def parse_xml(data: bytes) -> Element:
-    """The tree of an XML text, its names without their namespaces.
+    """The tree of an XML text, with names without namespaces.
 
-    A document type declaration is refused: all entities of bombs, and all that would be fetched, are declared there.
-    Raises: ExtractFailed, FileTooLarge.
+    A document type declaration is refused, since entity bombs and references to be fetched are declared there. Raises:
+    ExtractFailed, FileTooLarge.
     """
     builder, parser = TreeBuilder(), expat.ParserCreate(namespace_separator="}")
     counts = [0, 0]  # elements, levels
@@ -130,7 +130,7 @@ def _local(name: str) -> str:
 
 
 def _attribute(name: str) -> str:
-    """The local name; `r:id` for a reference to another member, which is often beside an `id`."""
+    """The local name of an attribute, except `r:id`, which refers to another member and is often next to an `id`."""
     space, _, local = name.rpartition("}")
     return f"r:{local}" if space.endswith("/relationships") else local
 
@@ -141,13 +141,13 @@ def found(tree: Element, *path: str) -> Iterator[Element]:
 
 
 def text_at(tree: Element, name: str) -> str:
-    """The text of the first element of that name anywhere in `tree`, on one line; empty where there is none."""
+    """The text of the first element of that name anywhere in `tree`, on one line; "" if there is none."""
     element = next(tree.iter(name), None)
     return " ".join("".join(element.itertext()).split()) if element is not None else ""
 
 
 def moment(written: str) -> str | None:
-    """A time as office files write it, as RFC 3339 UTC; None for any other text."""
+    """A time in an office file as RFC 3339 UTC; None for any other text."""
     match = _TIME.fullmatch(written.strip())
     if match is None:
         return None

@@ -26,7 +26,7 @@ def read_pptx(data: bytes) -> Parts:
 
 
 def _targets(package: Package, member: str) -> dict[str, str]:
-    """The members that a member refers to, by the ids of the references."""
+    """The members that a member refers to, by the ids of its references."""
     folder = dirname(member)
     references = package.tree(join(folder, "_rels", f"{member.removeprefix(folder).lstrip('/')}.rels"))
     return {
@@ -55,7 +55,7 @@ def _slide(package: Package, member: str, number: int) -> Part:
 
 
 def _shapes(element: Element) -> Iterator[Element]:
-    """The shapes of a slide in their order, those of groups too; a second form of the same is left out."""
+    """The shapes of a slide in order, including those of groups; of alternative forms of a shape only the first."""
     for child in element:
         if child.tag in ("sp", "graphicFrame"):
             yield child
@@ -64,7 +64,7 @@ def _shapes(element: Element) -> Iterator[Element]:
 
 
 def _role(shape: Element) -> str:
-    """What a shape is on its slide: `title`, `body`, `ftr`; empty for one that the layout does not place."""
+    """The role of a shape on its slide (`title`, `body`, `ftr`); "" for a shape that is not from the layout."""
     place = shape.find("nvSpPr/nvPr/ph")
     return "" if place is None else place.get("type", "body")
 
@@ -89,7 +89,9 @@ def _paragraphs(element: Element) -> Iterator[str]:
 
 
 def _rows(table: Element) -> Iterator[Sequence[str]]:
-    """The cells of each row. One that spans rows is in each of them, one that spans columns has empty ones behind."""
+    """The cells of each row. A cell that spans rows is repeated in each; one that spans columns is followed by empty
+    cells.
+    """
     above: list[str] = []
     for row in found(table, "tr"):
         cells: list[str] = []

@@ -1,4 +1,4 @@
-"""The step `parts` of text documents and presentations that kb reads by itself: the reader of each format."""
+"""The step `parts` of text documents and presentations that need no engine: the reader of each format."""
 
 from __future__ import annotations
 

@@ -59,7 +59,9 @@ _HEADING = re.compile(r"heading ([1-9]);?", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _Group:
-    """What holds inside braces: where text goes (None: it is not read), its encoding, what a `\\u` replaces."""
+    """The state inside braces: where text goes (None: it is dropped), its encoding, and how many characters a `\\u`
+    replaces.
+    """
 
     into: str | None = "body"
     encoding: str = ""
@@ -78,7 +80,7 @@ def read_rtf(data: bytes) -> Parts:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the tokens of a file in order. `texts` are the pieces collected for each place that text goes to."""
+    """Reads the tokens of a file in order. `texts` are the collected pieces by the name of the place they belong to."""
 
     flow: Flow = field(default_factory=Flow)
     texts: dict[str, list[str]] = field(default_factory=dict)
@@ -96,7 +98,7 @@ class _Reader:
     replacing: int = 0
 
     def read(self, data: bytes) -> None:
-        """Reads all of a file."""
+        """Reads a whole file."""
         groups: list[_Group] = []
         at, starts, is_starred = 0, False, False
         while (token := _TOKEN.match(data, at)) is not None:
@@ -139,7 +141,7 @@ class _Reader:
         self._end_table()
 
     def taken(self, name: str) -> str:
-        """What was collected under that name, on one line."""
+        """The text collected under that name, on one line."""
         return " ".join("".join(self.texts.pop(name, [])).split())
 
     def _say(self, text: str) -> None:
@@ -147,7 +149,7 @@ class _Reader:
             self.texts.setdefault(self.group.into, []).append(text)
 
     def _bytes(self, data: bytes) -> None:
-        """Text as it is written; after a `\\u`, the signs that stand for it are passed over."""
+        """Adds text bytes; after a `\\u`, skips the characters that replace it in older readers."""
         passed = min(self.replacing, len(data))
         self.replacing -= passed
         self.pending += data[passed:]
@@ -213,7 +215,7 @@ class _Reader:
             self.in_table = True
 
     def _leave(self, into: str | None) -> None:
-        """The end of a group whose text went elsewhere than that of the group around it."""
+        """Ends a group whose text went to another place than that of the group around it."""
         if into == "footnote":
             self.flow.add_note("note", self.taken(into))
         elif into == "annotation":
@@ -257,7 +259,7 @@ class _Reader:
 
 
 def _destination(word: str, around: str) -> str:
-    """Where the text of a group goes that begins with this word."""
+    """The place for the text of a group that begins with this word."""
     if word in ("shpinst", "fldrslt"):
         return around
     return "listtext" if word == "pntext" else word

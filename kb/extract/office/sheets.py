@@ -41,7 +41,7 @@ Cell: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """Calamine, as it is installed. Raises: ModelMissing."""
+    """The installed Calamine. Raises: ModelMissing."""
     require("spreadsheets", lacking_packages(("python_calamine",), "office"))
     return Engine("calamine", f"{version('python-calamine')}-{_METHOD_VERSION}")
 
@@ -88,7 +88,7 @@ def derive(job: Job) -> bytes:
 
 
 def _far_sheets(package: Package) -> dict[str, Element]:
-    """The trees of the sheets of which Calamine would lay out too many cells, by name; of the format .xlsx alone."""
+    """The XML trees, by name, of the .xlsx sheets for which Calamine would allocate too many cells."""
     if "xl/workbook.xml" not in package.names:
         return {}
     targets = {
@@ -110,7 +110,7 @@ def _far_sheets(package: Package) -> dict[str, Element]:
 
 
 def _sparse_rows(sheet: Element, shared: Sequence[str], most_rows: int) -> list[list[str]]:
-    """The texts of a sheet by rows, as far as the last one in use of the first columns; numbers as they are stored."""
+    """The cell texts of a sheet by row, up to the last row in use and within the first columns; numbers as stored."""
     rows: list[list[str]] = []
     for cell in sheet.iter("c"):
         place = _PLACE_TEXT.fullmatch(cell.get("r", ""))
@@ -140,7 +140,7 @@ def _number(letters: bytes) -> int:
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell's value on one line; whole numbers without a fraction, dates and times in ISO form."""
+    """The value of a cell on one line: whole numbers without a fraction, dates and times in ISO form."""
     if isinstance(cell, str):
         return " ".join(cell.split())
     if isinstance(cell, bool):
@@ -153,10 +153,10 @@ def cell_text(cell: Cell) -> str:
 
 
 def sheet_parts(rows: Sequence[Sequence[str]], sheet: str | None = None) -> Iterator[Part]:
-    """The rows that have text, each a part: its cells from the first to the last column in use.
+    """A part for each row that has text; its name has the cells from the first to the last column in use.
 
-    Blank rows set tables apart. A table as wide as the one before it, or in its columns and without a header, has the
-    header of that one.
+    Blank rows separate tables. A table as wide as the table before it, or within its columns and without a header, gets
+    that table's header.
     """
     filled = [at for row in rows for at, cell in enumerate(row) if cell]
     if not filled:
@@ -184,7 +184,7 @@ def sheet_parts(rows: Sequence[Sequence[str]], sheet: str | None = None) -> Iter
 
 
 def column(at: int) -> str:
-    """The letters of a column, from 0: `A`, `AB`."""
+    """The letters of a column, counted from 0: `A`, `AB`."""
     letters = ""
     at += 1
     while at:

@@ -43,12 +43,12 @@ _KEPT_EVERY_PAGES = 20
 
 
 def is_needed(earlier: Results) -> bool:
-    """Whether a page has no text that can be used."""
+    """Whether a page has no usable text."""
     return bool(unusable_pages(earlier["pdf-text"]))
 
 
 def derive(job: Job) -> bytes:
-    """The lines of the pages without usable text, by their numbers from 1. Raises: ExtractFailed."""
+    """The recognised lines of the pages without usable text, by page number from 1, as JSON. Raises: ExtractFailed."""
     from kb.extract.ocr.recognise import recognise
 
     ocr = job.settings.ocr
@@ -103,7 +103,7 @@ def assemble_pdf(
 
 
 def _recognised_page(page: PdfPage, ocr: OcrText | None) -> PdfPage:
-    """The page with its recognised text by blocks of lines, boxes in points; unchanged without any."""
+    """The page with its recognised text by blocks of lines, boxes in points; unchanged if `ocr` is None."""
     if ocr is None:
         return page
     across, down = page.width / (ocr.width or 1), page.height / (ocr.height or 1)

@@ -44,7 +44,7 @@ _LINE_END_SPACES = re.compile(r"[ \t]+\n")
 
 
 def lay_out(pages: Sequence[RawPage], outline: Sequence[OutlineEntry]) -> Iterator[PdfPage]:
-    """The pages, their blocks with kinds and in reading order; text along a side of the page comes last."""
+    """The pages with their blocks' kinds, in reading order; text along a side of the page comes last."""
     usual_height = body_height([block for page in pages for block in page.blocks])
     repeated = _repeated(pages, usual_height)
     levels = {} if outline else _levels(pages, usual_height, repeated)
@@ -67,7 +67,7 @@ def lay_out(pages: Sequence[RawPage], outline: Sequence[OutlineEntry]) -> Iterat
 
 
 def _zone(page: RawPage, block: RawBlock, repeated: set[tuple[str, str]]) -> str:
-    """`body`, `side` for text along a side of the page, or `top` or `bottom` for furniture."""
+    """The zone of a block: `body`, `side` for text along a side of the page, `top` or `bottom` for furniture."""
     margin = _margin(page, block)
     if margin and (margin, _normalised(block.text)) in repeated:
         return "top" if margin == "top" else "bottom"
@@ -75,7 +75,7 @@ def _zone(page: RawPage, block: RawBlock, repeated: set[tuple[str, str]]) -> str
 
 
 def cover_title(page: RawPage) -> str:
-    """The largest line of a page, if it has a title's size; else empty."""
+    """The largest line of a page if it is as large as a title; else ""."""
     lines = [block for block in page.blocks if _may_be_heading(block)]
     largest = max(lines, key=lambda block: block.line_height, default=None)
     if largest is None or largest.line_height < _TITLE_RATIO * body_height(page.blocks):
@@ -84,7 +84,7 @@ def cover_title(page: RawPage) -> str:
 
 
 def _repeated(pages: Sequence[RawPage], usual_height: float) -> set[tuple[str, str]]:
-    """The margin texts that several pages share, ignoring digits."""
+    """The margin texts that several pages have in common, with digits ignored."""
     counts: Counter[tuple[str, str]] = Counter()
     for page in pages:
         counts.update(
@@ -99,7 +99,7 @@ def _repeated(pages: Sequence[RawPage], usual_height: float) -> set[tuple[str, s
 
 
 def _margin(page: RawPage, block: RawBlock) -> _Margin | None:
-    """The margin of the page that contains a block of few lines."""
+    """The margin of the page that contains a block; None for a block of many lines, or in no margin."""
     if block.text.count("\n") >= _FURNITURE_LINES or block.is_table:
         return None
     is_outside = block.x1 <= page.width * _MARGIN_SHARE or block.x0 >= page.width * (1 - _MARGIN_SHARE)
@@ -115,7 +115,7 @@ def _normalised(text: str) -> str:
 
 
 def _levels(pages: Sequence[RawPage], usual_height: float, repeated: set[tuple[str, str]]) -> Mapping[int, int]:
-    """Heading sizes with their level, the largest first."""
+    """The heading level of each heading size; the largest size has the highest level."""
     sizes = {
         round(block.line_height)
         for page in pages
@@ -141,7 +141,7 @@ def _titles_by_page(outline: Sequence[OutlineEntry]) -> Mapping[int, list[tuple[
 
 
 def _outline_level(block: RawBlock, wanted: dict[str, int]) -> int:
-    """The level of the outline's entry with this block as its heading, removed from `wanted`; 0 without one."""
+    """The level of the outline entry whose title is this block, and removes it from `wanted`; 0 if there is none."""
     if not wanted or not _may_be_heading(block):
         return 0
     letters = _letters(block.text)
@@ -171,7 +171,7 @@ def _page(page: RawPage, ordered: Sequence[_Placed], joins_hangul: bool) -> PdfP
 
 
 def _texts(ordered: Sequence[_Placed], joins_hangul: bool) -> list[str]:
-    """The text of each block; a word broken at the end of a paragraph, as at a column's foot, is joined."""
+    """The text of each block; words that are broken at the end of a paragraph, as at a column's foot, are joined."""
     texts: list[str] = []
     for kind, blocks in groupby(ordered, key=lambda each: each[1]):
         parts = [block.text if block.is_table else _prose(block.text, joins_hangul) for block, _, _ in blocks]
@@ -188,7 +188,7 @@ def _prose(text: str, joins_hangul: bool) -> str:
 
 
 def reading_order(blocks: Sequence[RawBlock]) -> list[RawBlock]:
-    """The blocks from top to bottom, a column at a time where there are columns (a recursive XY cut)."""
+    """The blocks from top to bottom, and in columns one column after another (a recursive XY cut)."""
     if len(blocks) < 2:
         return list(blocks)
     ordered: list[RawBlock] = []
@@ -203,7 +203,9 @@ def reading_order(blocks: Sequence[RawBlock]) -> list[RawBlock]:
 
 
 def _column_groups(blocks: Sequence[RawBlock]) -> Iterator[list[RawBlock]]:
-    """Runs of bands, from the top, that share the same columns; no empty line runs across a band."""
+    """Runs of bands, from the top, with the same columns. A band is a run of blocks without a blank line across the
+    page.
+    """
     group: list[RawBlock] = []
     for band in _bands(blocks):
         if group and _column_cut([*group, *band]) is None:

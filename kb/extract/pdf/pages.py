@@ -47,7 +47,9 @@ class Word(NamedTuple):
 
 
 class RawBlock(NamedTuple):
-    """A block of text and its place; a table is Markdown already. `lines_height` is one line's, where it is known."""
+    """A block of text and its place. The text of a table is Markdown. `lines_height` is the height of one line, if
+    known.
+    """
 
     x0: float
     y0: float
@@ -59,7 +61,7 @@ class RawBlock(NamedTuple):
 
     @property
     def line_height(self) -> float:
-        """The height of one line in points, if need be from the block's own height; lines side by side are one."""
+        """The height of one line in points, or else of the block; lines side by side count as one."""
         if self.lines_height:
             return self.lines_height
         height = self.x1 - self.x0 if self.is_upright else self.y1 - self.y0
@@ -68,7 +70,7 @@ class RawBlock(NamedTuple):
 
     @property
     def is_upright(self) -> bool:
-        """Whether the lines run up or down the page: the block is tall where level lines would be wide."""
+        """Whether the lines run up or down the page, since the block is tall where it should be wide."""
         if self.y1 - self.y0 <= self.x1 - self.x0 or self.is_table:
             return False
         longest = max(self.text.split("\n"), key=len)
@@ -88,13 +90,13 @@ class RawPage(NamedTuple):
 
     @property
     def is_sideways(self) -> bool:
-        """Whether most of its text runs up or down, so that upright blocks are not marginal."""
+        """Whether most of its text runs up or down, so that upright blocks are not marginal text."""
         upright = sum(len(block.text) for block in self.blocks if block.is_upright)
         return 2 * upright > sum(len(block.text) for block in self.blocks)
 
 
 def body_height(blocks: Sequence[RawBlock]) -> float:
-    """The height in points of a line of running text: half of all characters are smaller, half are larger."""
+    """The height in points of a line of running text: the median over all characters."""
     by_height = sorted((block.line_height, len(block.text)) for block in blocks if not block.is_table)
     chars, half = 0, sum(count for _, count in by_height) / 2
     for height, count in by_height:
@@ -107,7 +109,8 @@ def body_height(blocks: Sequence[RawBlock]) -> float:
 class PageBlock(NamedTuple):
     """The characters `start`..`end` (exclusive) of a page's text, and the box around them in points.
 
-    `level` is a heading's, from 1; 0 for the others. Furniture repeats from page to page: running heads, page numbers.
+    `level` is the level of a heading, from 1, and 0 for other kinds. The kind `furniture` repeats from page to page:
+    running heads, page numbers.
     """
 
     kind: PageBlockKind
@@ -118,9 +121,10 @@ class PageBlock(NamedTuple):
 
 
 class PdfPage(NamedTuple):
-    """One page. `text` is its blocks in reading order, an empty line between two, furniture first and last.
+    """One page. `text` is the text of its blocks in reading order, separated by empty lines; furniture is first and
+    last.
 
-    A page is not `usable` where it has visible content but its text layer is missing or garbled.
+    `usable` is False for a page with visible content whose text layer is missing or garbled.
     """
 
     label: str | None
@@ -132,7 +136,7 @@ class PdfPage(NamedTuple):
 
 
 class OutlineEntry(NamedTuple):
-    """A line of the PDF's own table of contents; `page` counts from 1."""
+    """An entry of the PDF's outline; `page` counts from 1."""
 
     level: int
     title: str
@@ -140,7 +144,7 @@ class OutlineEntry(NamedTuple):
 
 
 class PdfText(NamedTuple):
-    """The PDF's metadata, its outline, if any, and all its pages."""
+    """The metadata, the outline and the pages of a PDF; `notes` say what could not be read."""
 
     title: str = ""
     author: str = ""
@@ -157,7 +161,7 @@ class PdfText(NamedTuple):
 
 
 def read_pdf_text(data: bytes) -> PdfText:
-    """Parses the result of `PdfText.to_json`."""
+    """Reads back what `PdfText.to_json` wrote."""
     value = json.loads(data)
     for page in value["pages"]:
         page["blocks"] = tuple(PageBlock(k, level, at, end, Box(*box)) for k, level, at, end, box in page["blocks"])

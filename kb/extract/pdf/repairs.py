@@ -49,7 +49,7 @@ class _Line(NamedTuple):
 
 
 def overlap(blocks: Sequence[RawBlock]) -> bool:
-    """Whether blocks partly cover each other, as those with lines of two columns do."""
+    """Whether blocks partly cover each other, as blocks with lines of two columns do."""
     by_top = sorted(blocks, key=lambda block: block.y0)
     for index, block in enumerate(by_top):
         for other in by_top[index + 1 :]:
@@ -61,9 +61,9 @@ def overlap(blocks: Sequence[RawBlock]) -> bool:
 
 
 def taken_apart(blocks: Sequence[RawBlock], words: Sequence[Word]) -> tuple[list[RawBlock], list[Word]]:
-    """The blocks split by columns, and the words with their new block.
+    """The blocks split by columns, and the words with the numbers of their new blocks.
 
-    `Word.block` is a place in `blocks` before, and in the result after.
+    `Word.block` is an index into `blocks`, in the result an index into the new blocks.
     """
     parts: list[RawBlock] = []
     renamed: list[Word] = []
@@ -87,7 +87,7 @@ def taken_apart(blocks: Sequence[RawBlock], words: Sequence[Word]) -> tuple[list
 
 
 def _runs(lines: Sequence[_Line]) -> Iterator[list[_Line]]:
-    """The lines in runs; a line wholly beside the previous one, and not at its height, begins a new one."""
+    """Runs of lines; a line that is wholly beside the previous one, and not at its height, begins a new run."""
     run: list[_Line] = []
     for line in lines:
         if run:
@@ -128,7 +128,7 @@ class SpacedText:
             yield "\n".join("".join(letter.text for letter in line) for line in lines)
 
     def words(self, numbers: Sequence[int]) -> Iterator[Word]:
-        """The words of all blocks, in MuPDF's form; `numbers` are the blocks' numbers."""
+        """The words of all blocks in MuPDF's form; `numbers` are the numbers to give the blocks."""
         for block, lines in zip(numbers, self._blocks, strict=True):
             for number, line in enumerate(lines):
                 parts: list[list[_Letter]] = [[]]
@@ -164,13 +164,13 @@ def _letters(line: Mapping[str, Any]) -> Iterator[_Letter]:
 
 
 def _may_part(one: str, other: str) -> bool:
-    """Whether a gap between two letters may be a space that MuPDF left out."""
+    """Whether a gap between two characters may be a space that MuPDF left out."""
     is_hangul = _HANGUL.match(one) or _HANGUL.match(other)
     return bool(is_hangul and _AFTER.match(one) and not other.isspace())
 
 
 def whole_paragraphs(blocks: Sequence[RawBlock]) -> tuple[list[RawBlock], list[int]]:
-    """The blocks, with the lines of one paragraph joined, and the place of each original block in that list."""
+    """The blocks with the lines of one paragraph joined, and for each original block its index in that list."""
     gaps = Counter(round(other.y0 - one.y1) for one, other in pairwise(blocks) if _goes_on(one, other))
     usual = max(gaps, key=lambda gap: (gaps[gap], -gap), default=0)
     joined: list[RawBlock] = []

@@ -32,7 +32,7 @@ Cells: TypeAlias = dict[tuple[int, int], list[Word]]
 
 
 class Line(NamedTuple):
-    """A straight line: its position across its direction, and its start and end along it."""
+    """A straight line: its position across its direction, and its start and end along its direction."""
 
     at: float
     start: float
@@ -47,7 +47,9 @@ class Grid(NamedTuple):
     uprights: Sequence[Line]
 
     def cell_at(self, x: float, y: float) -> tuple[int, int] | None:
-        """The row and column of the cell at a point; for a cell across several columns, the first of them."""
+        """The row and column of the cell at a point, None outside; a cell across several columns counts as its first
+        column.
+        """
         if not (self.xs[0] <= x <= self.xs[-1] and self.ys[0] <= y <= self.ys[-1]):
             return None
         row = min(bisect_right(self.ys, y) - 1, len(self.ys) - 2)
@@ -57,7 +59,7 @@ class Grid(NamedTuple):
         return row, column
 
     def has_wall(self, row: int, column: int) -> bool:
-        """Whether a line is between a cell and the one to its left."""
+        """Whether a line separates a cell from the one to its left."""
         x, top, bottom = self.xs[column], self.ys[row], self.ys[row + 1]
         return any(
             abs(line.at - x) <= _NEAR and min(line.end, bottom) - max(line.start, top) >= _WALL_SHARE * (bottom - top)
@@ -68,7 +70,9 @@ class Grid(NamedTuple):
 def grids(
     drawings: Sequence[Mapping[str, Any]], page_size: tuple[float, float], turned: Callable[[Rectangle], Rectangle]
 ) -> Iterator[Grid]:
-    """The grids on a page, from the top; `page_size` is in points as displayed, `turned` maps lines to that."""
+    """The grids on a page, topmost first. `page_size` is in points as displayed; `turned` maps lines to the displayed
+    page.
+    """
     across: list[Line] = []
     down: list[Line] = []
     for drawing in drawings:
@@ -90,7 +94,7 @@ def grids(
 def _edges(
     items: Sequence[Sequence[Any]], page_size: tuple[float, float], turned: Callable[[Rectangle], Rectangle]
 ) -> Iterator[Rectangle]:
-    """The straight lines and the edges of the rectangles of one drawing, but for the page's background."""
+    """The straight lines and rectangle edges of a drawing, without the page's background."""
     for item in items:
         if item[0] == "l":
             (ax, ay), (bx, by) = item[1], item[2]
@@ -104,7 +108,7 @@ def _edges(
 
 
 def _joined(lines: Sequence[Line]) -> list[Line]:
-    """The lines in order of position, with continuing ones joined."""
+    """The lines in order of position; lines that continue each other are joined."""
     whole: list[Line] = []
     open_from = 0
     for line in sorted(lines):
@@ -121,7 +125,7 @@ def _joined(lines: Sequence[Line]) -> list[Line]:
 
 
 def _crossing(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[list[Line], list[Line]]]:
-    """Groups of lines that touch each other, directly or through others; both lists are in order of position."""
+    """Groups of lines that touch each other, directly or through others. Both arguments are in order of position."""
     group = list(range(len(across) + len(down)))
 
     def root(member: int) -> int:
@@ -142,7 +146,7 @@ def _crossing(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[li
 
 
 def _merged(positions: Iterator[float]) -> list[float]:
-    """The positions in order, near ones merged."""
+    """The positions in order, with near ones merged."""
     found: list[float] = []
     for position in sorted(positions):
         if not found or position - found[-1] > _NEAR:
@@ -197,7 +201,7 @@ def _cuts_sentences(grid: Grid, words: Sequence[Word], inside: Mapping[int, tupl
 
 
 def _rows(grid: Grid, cells: Mapping[tuple[int, int], Sequence[Word]], row: int) -> Iterator[list[str]]:
-    """The texts of one ruled row; several where its lines are rows without rules between them."""
+    """The texts of one ruled row; several rows if each of its lines is a row without a rule below."""
     columns = range(len(grid.xs) - 1)
     whole = {column: list(cells[row, column]) for column in columns if (row, column) in cells}
     lines = _lines(whole)
@@ -206,7 +210,7 @@ def _rows(grid: Grid, cells: Mapping[tuple[int, int], Sequence[Word]], row: int)
 
 
 def _lines(row: Mapping[int, Sequence[Word]]) -> list[dict[int, list[Word]]]:
-    """The words of a row's columns, line by line."""
+    """The words of a row line by line, by their column."""
     lines: list[dict[int, list[Word]]] = []
     middle = 0.0
     placed = [(column, word) for column, words in row.items() for word in words]
@@ -253,7 +257,7 @@ def _is_wrapped(grid: Grid, column: int, lines: Sequence[Mapping[int, Sequence[W
 
 
 def _left_over(blocks: Sequence[RawBlock], words: Sequence[Word], taken: set[int]) -> Iterator[RawBlock]:
-    """The blocks without the words that went into a table; `Word.block` is a place in `blocks`."""
+    """The blocks without the words that were put into a table; `Word.block` is an index into `blocks`."""
     touched = {words[index].block for index in taken}
     for number, block in enumerate(blocks):
         if number not in touched:

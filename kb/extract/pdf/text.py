@@ -69,13 +69,13 @@ _ONE_SCRIPT_SHARE = 0.8
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """MuPDF, as it is installed. Raises: ModelMissing."""
+    """The installed MuPDF. Raises: ModelMissing."""
     require("PDF files", lacking_packages(("pymupdf",), "pdf"))
     return Engine("pymupdf", version("pymupdf"), _LAYOUT_VERSION)
 
 
 def load_engine(tell: object) -> None:
-    """Imports MuPDF into a worker process, which takes a quarter of a second."""
+    """Imports MuPDF into a worker process in advance, which takes a quarter of a second."""
     import pymupdf  # noqa: F401
 
 
@@ -114,9 +114,9 @@ def derive(job: Job) -> bytes:
 
 
 def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
-    """Opens the PDF in `data`, with the first matching password where it needs one.
+    """Opens the PDF in `data`; for an encrypted one tries the passwords in turn.
 
-    Raises: PasswordNeeded where none matches, ExtractFailed for a file that is no PDF or has no pages.
+    Raises: PasswordNeeded if no password fits, ExtractFailed if `data` is no PDF or has no pages.
     """
     import pymupdf
 
@@ -144,7 +144,7 @@ def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
 
 @contextmanager
 def page_of(job: Job, number: int) -> Iterator[pymupdf.Page]:
-    """A page of the job's PDF, from 1. Raises: PasswordNeeded; ExtractFailed where there is none."""
+    """A page of the job's PDF, counted from 1. Raises: PasswordNeeded; ExtractFailed if there is no such page."""
     with open_pdf(job.data, job.settings.pdf_passwords) as pdf:
         if not 1 <= number <= pdf.page_count:
             raise ExtractFailed(f"the PDF has no page {number}", "kb ingest reads it again")
@@ -159,7 +159,7 @@ def page_of(job: Job, number: int) -> Iterator[pymupdf.Page]:
 
 
 def _pdf_faults() -> tuple[type[Exception], ...]:
-    """MuPDF's errors on unforeseen files."""
+    """The exceptions that MuPDF raises for unexpected files."""
     import pymupdf
 
     return (
@@ -238,7 +238,7 @@ def turning(page: pymupdf.Page) -> Callable[[Rectangle], Rectangle]:
 
 
 def _may_have_table(blocks: Sequence[RawBlock]) -> bool:
-    """Whether lines are side by side, in a block or in several: drawings are read only then."""
+    """Whether lines are side by side, in a block or in several; only then are drawings read."""
     usual = body_height(blocks)
     rows: Counter[int] = Counter()
     for block in blocks:
@@ -277,7 +277,7 @@ def _labels(pdf: pymupdf.Document) -> Sequence[str]:
 
 
 def _page_labels(rules: Sequence[Mapping[str, Any]], page_count: int) -> Sequence[str]:
-    """The label of each page; empty where no rule names the first page."""
+    """The label of each page; empty if no rule covers the first page."""
     if not rules or rules[0]["startpage"] != 0:
         return ()
     labels: list[str] = []

@@ -1,4 +1,4 @@
-"""The step `thumbnail`: a picture of a passage's place on its page, small for a hit or large for reading; or of a page.
+"""The step `thumbnail`: a picture of a passage on its page, small for a hit or large for reading, or of a whole page.
 
 The request (`Drawn`) is passed as the earlier result of this step's name.
 """
@@ -32,10 +32,10 @@ _DRAWN_AS = "thumbnail-v1"
 
 
 class Drawn(NamedTuple):
-    """A page, counted from 1, and the rectangles (x, y, w, h) in points from its top left to be marked.
+    """A request for a picture: a page, from 1, and rectangles (x, y, w, h) to mark, in points from the page's top left.
 
-    With `pixels`, the rectangles, or the page without any, are drawn for reading: this many pixels wide, without marks.
-    `is_whole`: the page as a screen shows it, up to a limit of pixels in all.
+    With `pixels`, the part with the rectangles (without any, the page) is drawn this many pixels wide and without
+    marks. `is_whole`: the page as a screen shows it, up to a limit of pixels.
     """
 
     page: int
@@ -44,29 +44,29 @@ class Drawn(NamedTuple):
     is_whole: bool = False
 
     def to_json(self) -> bytes:
-        """The form that is passed to the step."""
+        """The request as JSON, for the step."""
         width = [] if self.pixels is None else [self.pixels]
         return json.dumps([self.page, self.regions, *width, *([True] if self.is_whole else [])]).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> Drawn:
-        """`to_json`, read back."""
+        """Reads back what `to_json` wrote."""
         page, regions, *others = json.loads(data)
         return cls(page, tuple((x, y, w, h) for x, y, w, h in regions), *others)
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """MuPDF, as it is installed. Raises: ModelMissing."""
+    """The installed MuPDF. Raises: ModelMissing."""
     return pdf_engine(settings)._replace(settings=_DRAWN_AS)
 
 
 def is_needed(earlier: Results) -> bool:
-    """Always: a picture was requested."""
+    """Always: somebody asked for a picture."""
     return True
 
 
 def derive(job: Job) -> bytes:
-    """The picture, as PNG; as JPEG where the PNG of a whole page is large. Raises: ExtractFailed for a missing page."""
+    """The picture as PNG, or as JPEG if the PNG of a whole page is large. Raises: ExtractFailed for a missing page."""
     import pymupdf
 
     drawn = Drawn.from_json(job.earlier["thumbnail"])
@@ -100,7 +100,7 @@ def _is_grey(samples: bytes) -> bool:
 
 
 def _thumbnail_clip(page: pymupdf.Rect, marks: Sequence[pymupdf.Rect]) -> pymupdf.Rect:
-    """Around the first mark's top, as wide as all marks, inside the page; the page's top without marks."""
+    """The part of a page around the top of the first mark, as wide as all marks; the page's top without marks."""
     import pymupdf
 
     if not marks:
@@ -115,7 +115,7 @@ def _thumbnail_clip(page: pymupdf.Rect, marks: Sequence[pymupdf.Rect]) -> pymupd
 
 
 def _readable_clip(page: pymupdf.Rect, marks: Sequence[pymupdf.Rect]) -> pymupdf.Rect:
-    """Around all marks; the whole page without any on it."""
+    """The part of a page around all marks; the whole page if there are none."""
     import pymupdf
 
     if not marks:

@@ -29,12 +29,12 @@ _OVERLAP = 2.0
 
 
 def engine(settings: ExtractSettings) -> Engine:
-    """MuPDF, as it is installed. Raises: ModelMissing."""
+    """The installed MuPDF. Raises: ModelMissing."""
     return pdf_engine(settings)._replace(settings=_READ_AS)
 
 
 def is_needed(earlier: Results) -> bool:
-    """Always: the words were requested."""
+    """Always: somebody asked for the words."""
     return True
 
 
@@ -45,7 +45,7 @@ def derive(job: Job) -> bytes:
 
 
 def recognised_words(number: int, width: float, height: float, ocr: OcrText) -> PageWords:
-    """The lines that OCR read on a page of this size in points; each is one word."""
+    """The lines that OCR read on a page of this size in points; each line is one word."""
     across, down = width / (ocr.width or 1), height / (ocr.height or 1)
     boxes = [
         ([_rounded(each) for each in (box.x * across, box.y * down, box.w * across, box.h * down)], text)
@@ -78,7 +78,9 @@ def _lines(page: pymupdf.Page) -> Iterator[TextLine]:
 
 
 def _parts(words: Sequence[tuple[Rectangle, str]], turn: int, around: Rectangle) -> Iterator[TextLine]:
-    """The words of a line that is turned clockwise by `turn` degrees; a new line where a word is before the last."""
+    """The words of a line that is turned clockwise by `turn` degrees; a word that is before the last one begins a new
+    line.
+    """
     ends = [_ends(box, turn) for box, _ in words]
     cuts = [at for at, (one, other) in enumerate(pairwise(ends), 1) if other[0] < one[1] - _OVERLAP]
     for first, last in pairwise([0, *cuts, len(words)]):
