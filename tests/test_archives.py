@@ -22,6 +22,7 @@ from ingest_fixtures import Workspace, counted
 from kb.errors import FileTooLarge, FileVanished
 from kb.operations.inspect.listing import base_status
 from kb.operations.opening.base import open_base
+from kb.operations.opening.exposure import Rules
 from kb.scan.read import archive_at, place_in_archive, read_bytes
 
 NOTES = {
@@ -103,6 +104,7 @@ def test_members_are_found_cited_fetched_verified_and_forgotten(tmp_path: Path) 
     assert "export.zip!/프로젝트/회의록.md#L1-L3" in kb("search", "비행선 예산", "--path-glob", "export.zip!/**")
     assert "export.zip!/src/tool.py#L1-L2" in kb("search", "launch_zeppelin", "--media", "code")
     assert "The zeppelin hangar opens in March." in kb("fetch", "export.zip%21/hangar.md#L3")
+    assert "nope.md is not there" in kb("open", "export.zip!/nope.md")
     assert f"hangar.md is in the archive {vault.root}/export.zip" in kb("open", "export.zip!/hangar.md#L3")
     assert "export.zip!/hangar.md" in kb("forget", "export.zip", "--yes")
     assert "export.zip" not in kb("list", "docs")
@@ -128,6 +130,12 @@ def test_archives_are_read_where_they_are_switched_on_or_named(tmp_path: Path) -
     assert (workspace.paths(), unread(workspace)) == (["a.md", *inside, "old/backup.tar!/b.md"], {})
     workspace.configure()
     assert counted(workspace.ingest()) == {"removed": 4, "unchanged": 1}
+
+
+def test_a_glob_that_names_an_archive_names_its_members() -> None:
+    rules = Rules(("#secret",), ("old/x.zip", "*.tar.gz", "y"))
+    assert [*map(rules.matches(), ("old/x.zip!/a.md", "b/Z.TAR.GZ!/c/d.md", "y/a.md"))] == [True, False, True]
+    assert not any(map(rules.matches(), ("x.zip!/a.md", "old/x.zip!b", "y!/a.md", "old/x.zipx/a.md")))
 
 
 def test_an_archive_that_has_not_changed_is_not_opened_and_a_changed_one_is_read_anew(workspace: Workspace) -> None:

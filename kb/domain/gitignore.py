@@ -19,6 +19,8 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kb.domain.kinds import ARCHIVES, MEMBER
+
 _SPECIAL = re.compile(r"[*?\[\\]")
 
 _NOTHING = "(?!)"
@@ -88,6 +90,8 @@ def parse_pattern(line: str, source: str = "") -> Pattern | None:
 class PathPatterns:
     """Patterns that select files: a path is selected if the last pattern that matches it, or a folder above it, has no
     `!`.
+
+    A member of an archive, `x.zip!/a.md`, is below the archive.
     """
 
     __slots__ = ("_regex", "_wanted")
@@ -110,9 +114,13 @@ class PathPatterns:
         return bool(found) and self._wanted[min(found) - 1]
 
 
+_ENDS = "|".join(rf"(?<=\.{re.escape(end)})" for each in ARCHIVES for end in each.extensions)
+_IN_ARCHIVE = f"(?i:{_ENDS}){MEMBER[:-1]}"
+
+
 def _with_what_is_below(pattern: Pattern) -> str:
     anywhere = "(?:[^/]*+/)*?" if pattern.in_names else ""
-    below = "/.+" if pattern.directory_only else "(?:/.*)?"
+    below = "/.+" if pattern.directory_only else f"(?:(?:{_IN_ARCHIVE})?/.*)?"
     return f"{anywhere}{pattern.regex}{below}"
 
 

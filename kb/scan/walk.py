@@ -279,22 +279,19 @@ class _Walk:
         return SourceFile(path, entry.path, selected, status.st_size, status.st_mtime_ns)
 
     def _selected(
-        self, name: str, parent: Folder, source: str, *, is_executable: Callable[[], bool], within: bool | None = None
+        self, name: str, parent: Folder, source: str, *, is_executable: Callable[[], bool], in_archive: bool = False
     ) -> MediaType | SkippedFile | None:
-        """The media type of the file called `name`, also of an archive; the rule that leaves it out; None for others.
-
-        `within` an archive, whether all that is in it is selected.
-        """
+        """The media type of the file or archive called `name`, or the rule that leaves it out; None for others."""
         included = self._included
         path = WorkspacePath(parent.prefix + name)
         media_type = included.kinds.media_type_of(name)
-        if media_type is not None and not (within or included.matches(path)):
+        if media_type is not None and not included.matches(path):
             self._not_included += 1
             return None
         if media_type is None:
             media_type = archive_type(name)
-            if within is not None and media_type is not None:
-                media_type = None  # an archive in an archive
+            if media_type is not None and in_archive:
+                media_type = None
             elif media_type is None:
                 media_type = included.text_type(parent.prefix, name, source, is_executable=is_executable)
             if media_type is None or (media_type.startswith("archive/") and not self._reads_archive(path)):
@@ -311,7 +308,6 @@ class _Walk:
     def _members(self, archive: SourceFile, parent: Folder) -> Iterator[ScanEvent]:
         """The events of an archive's members; a folder that a rule leaves out has one event."""
         path = archive.workspace_path
-        takes_all = self._included.names(path)
         reasons: dict[str, str | None] = {}
         for member in self.members_of(archive, self._reads_archive(path)):
             *folders, name = member.name.split("/")
@@ -326,7 +322,7 @@ class _Walk:
                     break
             else:
                 within = parent._replace(prefix=f"{at}/")
-                selected = self._selected(name, within, "", is_executable=lambda: False, within=takes_all)
+                selected = self._selected(name, within, "", is_executable=lambda: False, in_archive=True)
                 if isinstance(selected, str):
                     source = f"{archive.source_path}{MEMBER}{member.name}"
                     found = WorkspacePath(f"{at}/{name}")

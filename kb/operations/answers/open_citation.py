@@ -24,7 +24,7 @@ from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import Base
 from kb.operations.opening.typed_path import as_on_disk
 from kb.private import users_surroundings
-from kb.scan.read import place_in_archive
+from kb.scan.read import is_there, place_in_archive
 
 # Arguments that open an editor at a line: `{line}` and `{path}` are filled in. Others get the path alone.
 _AT_LINE: Mapping[str, tuple[str, ...]] = {
@@ -74,7 +74,7 @@ def find_opening(session: Base, typed: str, answer_id: str | None, env: Mapping[
 
 def _require_unpacked(shown: str, path: Path) -> None:
     """Raises UsageError for a member of an archive: no program opens a file there."""
-    if (place := place_in_archive(str(path))) is not None:
+    if (place := place_in_archive(str(path))) is not None and is_there(str(path)):
         raise UsageError(f"{place[1]} is in the archive {place[0]}", f"kb fetch '{shown}' prints it")
 
 

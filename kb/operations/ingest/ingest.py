@@ -53,7 +53,7 @@ from kb.operations.opening.own_files import close_to_others
 from kb.operations.opening.typed_path import as_on_disk
 from kb.operations.opening.writing import in_memory, writing
 from kb.scan.git import read_repository, top_of
-from kb.scan.read import close_archive, read_bytes
+from kb.scan.read import close_archive, place_in_archive, read_bytes
 from kb.scan.walk import FailedFile, SkippedFile, walk
 from kb.store import queries
 from kb.store.connection import Connection, sqlite_errors, transaction
@@ -383,7 +383,8 @@ def _require_same_root(noted: str, root: Path) -> None:
 def _note_repositories(run: IngestRun) -> None:
     """Updates the stored repositories of all indexed source files; adds a note for one that cannot be read."""
     rows = queries.select_code_places(run.db)
-    tops = {folder: top_of(folder) for folder in dict.fromkeys(os.path.dirname(row.source_path) for row in rows)}
+    folders = dict.fromkeys(os.path.dirname(row.source_path) for row in rows)
+    tops = {folder: None if place_in_archive(f"{folder}/") else top_of(folder) for folder in folders}
     found = {top: read_repository(top) for top in dict.fromkeys(tops.values()) if top is not None}
     with transaction(run.db):
         for repository, _ in found.values():
