@@ -19,11 +19,14 @@ import pytest
 from conftest import make_vault, run_kb
 from ingest_fixtures import Workspace, counted
 
-from kb.errors import FileTooLarge, FileVanished
+from kb.errors import FileTooLarge, FileVanished, UsageError
+from kb.operations.ingest.requests import ingest_request
 from kb.operations.inspect.listing import base_status
+from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import Rules
 from kb.scan.read import archive_at, place_in_archive, read_bytes
+from kb.scan.walk import concern_of
 
 NOTES = {
     "hangar.md": "# Hangar\n\nThe zeppelin hangar opens in March.\n",
@@ -130,6 +133,41 @@ def test_archives_are_read_where_they_are_switched_on_or_named(tmp_path: Path) -
     assert (workspace.paths(), unread(workspace)) == (["a.md", *inside, "old/backup.tar!/b.md"], {})
     workspace.configure()
     assert counted(workspace.ingest()) == {"removed": 4, "unchanged": 1}
+    with pytest.raises(UsageError, match="files in archives are not read"):
+        ingest_request(workspace.config, "export.zip", dry_run=False, allow_empty=False, embed=False)
+
+
+def test_an_ingest_of_an_archive_or_a_dry_run_touches_nothing_else(workspace: Workspace) -> None:
+    workspace.write("a.md", "# A\n")
+    for name in ("x.zip", "y.zip"):
+        workspace.write(name, zipped(NOTES))
+    assert (counted(workspace.ingest(dry_run=True)), workspace.config.derived_cache.exists()) == ({"new": 7}, False)
+    assert counted(workspace.ingest("x.zip")) == {"new": 3}
+    (workspace.root / "a.md").unlink()
+    workspace.ingest("x.zip")
+    workspace.write("x.zip", zipped({"b.md": "# B\n"}))
+    assert counted(workspace.ingest("x.zip")) == {"new": 1, "removed": 3}
+    concerns = concern_of(workspace.root, include=("*.md",), exclude=("old/",))
+    assert [concerns(str(workspace.root / each)) for each in ("x.zip", "old/x.zip")] == [True, False]
+
+
+def test_a_member_is_shown_from_the_copy_while_its_archive_is_unchanged(workspace: Workspace) -> None:
+    made = tarred((tarfile.TarInfo("a.md"), b"# A\n\nOld.\n"), mode="w:gz")
+    workspace.write("x.tgz", made)
+    workspace.ingest()
+
+    def seen() -> tuple[str | None, bool]:
+        with open_base(workspace.config) as base:
+            view = view_document(base, "x.tgz!/a.md")
+        return view.text, view.is_current
+
+    assert seen() == ("# A\n\nOld.\n", True)
+    workspace.touch("x.tgz")
+    assert seen() == ("# A\n\nOld.\n", True)
+    workspace.write("x.tgz", tarred((tarfile.TarInfo("a.md"), b"# A\n\nNew.\n"), mode="w:gz"))
+    assert seen() == ("# A\n\nOld.\n", False)
+    (workspace.root / "x.tgz").unlink()
+    assert seen() == ("# A\n\nOld.\n", False)
 
 
 def test_a_glob_that_names_an_archive_names_its_members() -> None:
@@ -360,6 +398,7 @@ def test_an_archive_that_is_made_to_do_harm_is_refused_in_little_memory(bomb: st
 import resource
 resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))
 from kb.errors import ExtractFailed, FileTooLarge
+from kb.scan.walk import concern_of
 from kb.scan.read import archive_at
 try:
     archive_at({str(path)!r})

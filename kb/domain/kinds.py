@@ -313,6 +313,8 @@ KINDS = Kinds(
 ARCHIVES = (_files("archive/zip", "zip"), _files("archive/tar", "tar tar.gz tgz tar.bz2 tbz2 tar.xz txz"))
 """Archives whose members kb reads, each as a file of its own kind, where it is asked to."""
 
+_ARCHIVE_ENDS = [(tuple(f".{extension}" for extension in each.extensions), each.media_type) for each in ARCHIVES]
+
 MEMBER = "!/"
 """What is between the path of an archive and that of a member: `x.zip!/notes/a.md`."""
 
@@ -320,10 +322,8 @@ MEMBER = "!/"
 def archive_type(name: str) -> MediaType | None:
     """The media type of an archive with that name (a bare name or a path), which is not hidden; None for others."""
     lowered = name.lower()
-    for each in ARCHIVES:
-        if lowered.endswith(tuple(f".{extension}" for extension in each.extensions)):
-            return None if name.rpartition("/")[2].startswith(".") else each.media_type
-    return None
+    found = next((media_type for ends, media_type in _ARCHIVE_ENDS if lowered.endswith(ends)), None)
+    return None if name.rpartition("/")[2].startswith(".") else found
 
 
 def media_type_of(name: str) -> MediaType | None:

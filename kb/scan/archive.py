@@ -113,6 +113,10 @@ class Archive:
         """All regular files, by name."""
         return tuple(Member(name, entry.byte_len) for name, entry in sorted(self._entries.items()))
 
+    def holds(self, name: str) -> bool:
+        """Whether there is a member of that name."""
+        return name in self._entries
+
     def read(self, name: str, most_bytes: int) -> tuple[bytes, int]:
         """The bytes of a member and when it was written, in ns; 0 where the archive does not say.
 

@@ -111,7 +111,7 @@ def is_there(path: str) -> bool:
     if place is None:
         return os.path.exists(path)
     try:
-        return any(member.name == place[1] for member in archive_at(place[0]).members)
+        return archive_at(place[0]).holds(place[1])
     except FileError:
         return False
 

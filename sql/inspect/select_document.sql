@@ -20,13 +20,14 @@
 -- column storage_kind TEXT  copied or reference
 -- column storage_path TEXT  where the bytes are kept
 -- column source_path TEXT  absolute path on this machine
+-- column mtime_ns INTEGER  when the file, or the archive around it, was modified; 0: it is read again each time
 -- column doc_version INTEGER  1 at first, +1 at each change of content
 -- column metadata_json TEXT  aliases, times and unknown frontmatter keys
 -- column provenance_json TEXT  events with time, agent and kind
 SELECT
   o.doc_id, o.workspace_path, o.title, o.lang, o.tags_json, o.trust_level, o.source_type, o.media_type,
   o.byte_len, o.chunk_count, o.created_at, o.updated_at, o.parser_version, o.chunker_version, d.asset_id,
-  a.checksum, a.storage_kind, a.storage_path, o.source_path, d.doc_version, d.metadata_json, d.provenance_json
+  a.checksum, a.storage_kind, a.storage_path, o.source_path, d.mtime_ns, d.doc_version, d.metadata_json, d.provenance_json
 FROM document_overview AS o
 JOIN documents AS d USING (doc_id)
 JOIN assets AS a USING (asset_id)

@@ -45,6 +45,7 @@ class DocumentRow(NamedTuple):
     storage_kind: str = ""
     storage_path: str = ""
     source_path: str = ""
+    mtime_ns: int = 0
     doc_version: int = 0
     metadata_json: str = "{}"
     provenance_json: str = "{}"

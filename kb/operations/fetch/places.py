@@ -38,7 +38,7 @@ from kb.extract.cited_text import cited_text
 from kb.extract.laid import line_text
 from kb.language.names import dotted
 from kb.operations.opening.typed_path import typed_in
-from kb.scan.read import read_bytes
+from kb.scan.read import place_in_archive, read_bytes
 from kb.store import queries
 from kb.store.connection import Connection
 from kb.store.files import read_artifact
@@ -327,9 +327,15 @@ class Texts:
 def indexed_content(document: DocumentRow) -> tuple[bytes | None, bool]:
     """The indexed bytes, checked by their hash, and whether the file still has them.
 
-    They come from the file, else from kb's copy; None where neither has them.
+    They come from the file, else from kb's copy; None where neither has them. Of a member of an archive that has not
+    changed they come from the copy, because a tar may have to be unpacked up to it.
     """
-    for place, is_file in ((document.source_path, True), (document.storage_path, False)):
+    places = [(document.source_path, True), (document.storage_path, False)]
+    if (archive := place_in_archive(document.source_path)) is not None:
+        with suppress(OSError):
+            if os.stat(archive[0]).st_mtime_ns == document.mtime_ns:
+                places.insert(0, (document.storage_path, True))
+    for place, is_file in places:
         with suppress(FileError):
             content = read_bytes(place, max_bytes=sys.maxsize)
             if content.blake3 == document.checksum:

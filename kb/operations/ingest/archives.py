@@ -50,6 +50,8 @@ def members_of(run: IngestRun, source: Source, archive: SourceFile, is_read: boo
 
 def _listed(run: IngestRun, archive: SourceFile) -> Iterable[Member]:
     """Raises: FileError."""
+    if run.request.dry_run:
+        return archive_at(archive.source_path).members
     extraction = run.request.extraction
     state = content_hash(repr((archive.source_path, archive.byte_len, archive.mtime_ns)).encode())
     with closing(DerivedCache(extraction.cache, extraction.cache_bytes)) as cache:
@@ -58,6 +60,6 @@ def _listed(run: IngestRun, archive: SourceFile) -> Iterable[Member]:
 
             return [Member(*each) for each in json.loads(known)]
         members = archive_at(archive.source_path).members
-        if time_ns() - archive.mtime_ns >= RACY_NS and not run.request.dry_run:
+        if time_ns() - archive.mtime_ns >= RACY_NS:
             cache.put(state, "members", _VERSION, json.dumps(members, ensure_ascii=False).encode())
         return members

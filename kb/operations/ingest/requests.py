@@ -13,7 +13,7 @@ import kb
 from kb.config import Config
 from kb.domain.derived import CaptionSettings, DerivedName, ExtractSettings, OcrSettings, SpeechSettings
 from kb.domain.documents import ChunkPolicy, SourceFile
-from kb.domain.kinds import KINDS, Kinds, MediaFamily, MediaType, extension_of, family_of
+from kb.domain.kinds import KINDS, Kinds, MediaFamily, MediaType, archive_type, extension_of, family_of
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.sources import Source, Sources, nested
@@ -211,6 +211,12 @@ def _refuse_unread_kind(sources: Sources, stored: str, kinds: Kinds) -> None:
     full = as_on_disk(os.path.join(source.root, below))
     if os.path.isdir(full) or kinds.media_type_of(full) is not None:
         return
+    if archive_type(full) is not None:
+        if source.archives or Included(source.include).names(below):
+            return
+        raise UsageError(
+            "files in archives are not read", "workspace.archives = true, or archives = true of the source"
+        )
     folder, slash, name = below.rpartition("/")
     can_run = os.path.isfile(full) and os.access(full, os.X_OK)
     included = Included(source.include)

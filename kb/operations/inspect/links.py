@@ -15,6 +15,7 @@ from kb.language.links import folded, last_part
 from kb.operations.fetch.places import find_places, require_document
 from kb.operations.opening.base import Base
 from kb.operations.opening.vectors import borrowed_vectors
+from kb.scan.read import is_there
 from kb.store import queries
 from kb.store.mirror import load_vector_functions, mirrored
 
@@ -108,7 +109,8 @@ def _is_there(sources: Sources, link: LinkRow, files: frozenset[str]) -> bool:
     if named := sources.named(name):
         source, relative = named, ""
     wanted = (within if named else link.target).lstrip("/")
-    if any(os.path.lexists(source.root / place) for place in (Path(relative).parent / wanted, wanted)):
+    places = (os.path.join(source.root, each) for each in (os.path.join(os.path.dirname(relative), wanted), wanted))
+    if any(os.path.lexists(place) or is_there(os.path.normpath(place)) for place in places):
         return True
     return link.kind in ("wikilink", "embed") and folded(wanted.rpartition("/")[2]) in files
 
