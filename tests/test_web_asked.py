@@ -44,6 +44,17 @@ def test_the_start_says_what_there_is(served: Served) -> None:
     assert start["csrf"] == served.keys.csrf
 
 
+def test_documents_are_named_by_words_of_title_and_path_and_without_words_by_their_last_change(served: Served) -> None:
+    named = served.ask("/api/named", {"name": "GATEWAY log"}).json
+    assert named[0]["doc_path"] == "projects/gateway/log.md"
+    assert served.ask("/api/named", {"name": "gateway nowhere"}).json == []
+    every = served.ask("/api/named", {"limit": "100"}).json
+    assert [each["updated_at"] for each in every] == sorted((each["updated_at"] for each in every), reverse=True)
+    assert {each["doc_path"] for each in every} >= {"projects/gateway/log.md", "chunking.md"}
+    inside = served.ask("/api/named", {"path_glob": "projects/**", "limit": "100"}).json
+    assert {each["doc_path"].split("/")[0] for each in inside} == {"projects"}
+
+
 def test_filters_are_counted_each_as_if_it_were_not_in_force(served: Served) -> None:
     everything = served.ask("/api/facets").json
     validate("facets.v1", everything)

@@ -90,6 +90,8 @@ def test_no_address_shows_what_is_hidden(guarded: Vault, served: Served) -> None
         ("/api/facets", {"media": "markdown"}),
         ("/api/documents", {}),
         ("/api/documents", {"path_glob": "private/**"}),
+        ("/api/named", {}),
+        ("/api/named", {"name": "private"}),
         ("/api/map", {}),
         ("/api/folder", {}),
         ("/api/folder", {"path": "private"}),

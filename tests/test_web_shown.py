@@ -213,7 +213,7 @@ def test_a_part_of_a_file_and_its_kind_are_called_in_the_language_of_the_page(br
             page.goto(served.address)
             page.wait_for_selector("html[data-ready]", state="attached")
             page.locator("#question").fill("갑문 실링")
-            page.wait_for_selector("a.hit[data-at*=docx]")
+            page.wait_for_selector("a.hit[data-at*=docx] .at")
             places = page.locator("a.hit .at").all_inner_texts()
             assert wanted[0] in places
             page.locator("#question").fill("납품일")
@@ -252,7 +252,7 @@ def test_an_empty_knowledge_base_says_what_to_do(browser: Browser, tmp_path: Pat
         page.get_by_text("Nothing is indexed yet").wait_for()
         assert page.locator(".command code").inner_text() == "kb ingest"
         page.keyboard.type("heron")
-        page.wait_for_selector(".start .command")
+        page.wait_for_selector(".nothing .command")
         assert watched.faults == []
 
 
@@ -309,3 +309,74 @@ def test_a_hit_is_judged_by_keys_where_the_page_may_write(browser: Browser, tmp_
         assert watched.faults == []
     (question,) = read_golden(vault.sqlite.parent / "golden.yaml").questions
     assert (question.query, question.expected[0].path) == ("bilge pump", "pump.md")
+
+
+def test_the_start_page_offers_notes_questions_and_folders(browser: Browser, tmp_path: Path) -> None:
+    vault = indexed_vault(tmp_path, {**NOTES, "boat/sail.md": "# Sail\n\n#rigging\n"})
+    with serving(vault, "rag.score_gate=0", may_write=True) as served, let_in(browser, served) as watched:
+        page = watched.go(served, "/?ask=1&q=Who fills the bilge pump")
+        page.wait_for_selector(".verdict")
+        page = watched.go(served, "/")
+        page.get_by_role("link", name="Who fills the bilge pump").wait_for()
+        assert page.locator(".recent a.hit").count() == 5
+        page.keyboard.press("ArrowDown")
+        page.wait_for_selector("a.hit.here")
+        page.locator("a.choice-of", has_text="boat/").click()
+        page.wait_for_selector(".passFilters")
+        assert page.locator(".shelves a.hit .heading").all_inner_texts() == ["Sail"]
+        page.locator(".shelves a.hit").click()
+        page.wait_for_selector(".doc-head h1:has-text('Sail')")
+        assert page.locator(".shelves").is_visible()
+        assert watched.faults == []
+
+
+def test_a_search_is_saved_by_name_and_found_again(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?q=bilge pump&mode=lexical&sort=date")
+        page.wait_for_selector("a.hit mark")
+        page.locator("#more").click()
+        page.get_by_role("button", name="Save this search").click()
+        page.get_by_label("Name of the search").fill("the pump")
+        page.keyboard.press("Enter")
+        page = watched.go(served, "/")
+        page.get_by_role("link", name="the pump").click()
+        page.wait_for_selector("a.hit mark")
+        assert "q=bilge+pump&mode=lexical&sort=date" in page.url
+        page = watched.go(served, "/")
+        page.get_by_role("button", name="Remove: the pump").click()
+        page.reload()
+        page.wait_for_selector(".recent a.hit")
+        assert page.get_by_role("link", name="the pump").count() == 0
+        assert watched.faults == []
+
+
+def test_the_palette_goes_to_a_note_by_its_title_and_to_commands(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?q=bilge")
+        page.keyboard.press("Control+k")
+        page.wait_for_selector("#palette[open] [role=option]")
+        page.keyboard.type("카페")
+        page.wait_for_selector("#palette [role=option][aria-selected=true]:has-text('카페.md')")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".doc-head h1:has-text('카페')")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("vault")
+        page.wait_for_selector("#palette [aria-selected=true]:has-text('Your vault')")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".months")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("no note of this name")
+        page.wait_for_selector("#palette [aria-selected=true]:has-text('Search for')")
+        page.keyboard.press("Escape")
+        page.wait_for_selector("#palette", state="hidden")
+        assert watched.faults == []
+
+
+def test_one_button_asks(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, QUESTION)
+        page.wait_for_selector("#further")
+        assert page.get_by_role("button", name="Ask", exact=True).count() == 1
+        page.locator("#question").fill("bilge")
+        page.wait_for_selector("a.hit mark")
+        assert page.get_by_role("button", name="Ask", exact=True).count() == 1

@@ -116,6 +116,9 @@ def dialogs(page: Page) -> Iterator[tuple[str, str]]:
     page.keyboard.press("?")
     page.wait_for_selector("#help[open]")
     yield "keys", "#help"
+    page.keyboard.press("Control+k")
+    page.wait_for_selector("#palette [role=option]")
+    yield "palette", "#palette"
 
 
 @needs_axe
@@ -173,6 +176,10 @@ def test_every_view_and_dialog_fits_320_pixels(browser: Browser, served: Served)
         page.keyboard.press("?")
         page.wait_for_selector("#help[open]")
         assert page.locator("#help").evaluate("(each) => each.scrollWidth <= each.clientWidth")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Control+k")
+        page.wait_for_selector("#palette [role=option]")
+        assert page.locator("#palette").evaluate("(each) => each.scrollWidth <= each.clientWidth")
         assert watched.faults == []
 
 

@@ -35,7 +35,7 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest, request_for
 from kb.operations.evaluate.golden_sets import append_question, judged_question, suite_file
 from kb.operations.evaluate.runs import compare_runs, impact_now, list_runs
-from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, outline
+from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, list_named, outline
 from kb.operations.inspect.links import related_documents
 from kb.operations.inspect.listing import count_facets, count_found, vault_map
 from kb.operations.inspect.pictures import PdfPages
@@ -83,6 +83,8 @@ _BODY_BYTES = 100_000
 
 # Entries of a folder that are shown at once; the rest on demand.
 _FOLDER_PAGE = 500
+# Documents by name in the palette.
+_NAMED_LISTED = 12
 # Earlier answers in the list; more than anybody looks through.
 _ANSWERS_LISTED = 500
 _MOST_MOVED = 2_000
@@ -132,6 +134,12 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
         "/api/documents": lambda request: list_documents(
             session, _filters(request, session.defaults), _DOCUMENTS_LISTED
         ),
+        "/api/named": lambda request: list_named(
+            session,
+            request.query_params.get("name", ""),
+            _filters(request, session.defaults),
+            _number(request, "limit", _NAMED_LISTED),
+        ),
         "/api/folder": folder,
         "/api/linked": lambda request: note_named(
             session, _required(request, "name"), request.query_params.get("from", "")
@@ -140,7 +148,7 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
         "/api/map": lambda request: vault_map(session),
         "/api/page": lambda request: pages.words(session, _required(request), _number(request, "page")),
         "/api/outline": lambda request: outline(session, _required(request)),
-        "/api/answers": lambda request: list_answers(session, _ANSWERS_LISTED),
+        "/api/answers": lambda request: list_answers(session, _number(request, "limit", _ANSWERS_LISTED)),
         "/api/answer": lambda request: _shown(find_answer(session, request.query_params.get("id"))),
         "/api/conversation": lambda request: [
             _shown(each) for each in show_conversation(session, _required(request, "name"))

@@ -45,6 +45,14 @@ def list_documents(session: Base, filters: SearchFilters, limit: int | None) -> 
         return queries.list_documents(base.db, doc_ids_json=passing, row_limit=-1 if limit is None else limit)
 
 
+def list_named(session: Base, words: str, filters: SearchFilters, limit: int) -> list[DocumentRow]:
+    """The documents that pass the filters and have all words in title and path; without words the last changed."""
+    with session.reading() as base:
+        wanted = json.dumps(stored_text(words).lower().split(), ensure_ascii=False)
+        passing = eligible_documents(base.db, filters)
+        return queries.list_named(base.db, words_json=wanted, doc_ids_json=passing, row_limit=limit)
+
+
 def why_none(session: Base, filters: SearchFilters) -> str | None:
     """The filter that no document passes, with the nearest existing value; None where each filter passes some."""
     with session.reading() as base, base.snapshot():

@@ -7,6 +7,7 @@ const KEYS = [
   ["/", "key_field"],
   ["↓ ↑", "key_move"],
   ["Enter", "key_open"],
+  ["Ctrl+K", "key_palette"],
   ["Ctrl+Enter", "key_ask"],
   ["Ctrl+Shift+Enter", "key_steps"],
   ["Esc", "key_back"],
@@ -41,6 +42,10 @@ export function listen(does) {
       if (event.shiftKey) does.askInSteps();
       else does.ask();
       return;
+    }
+    if ((event.ctrlKey || event.metaKey) && event.code === "KeyK" && !event.shiftKey && !event.altKey) {
+      event.preventDefault();
+      does.palette();
     }
     if (event.ctrlKey || event.metaKey) return;
     const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;

@@ -19,6 +19,9 @@ const valuesOf = (state, names) => names.flatMap((name) => [state[name]].flat().
 /** How many filters are in force. */
 export const countOf = (state) => valuesOf(state, FILTER_NAMES).length;
 
+/** The filters in force as words. */
+export const filterWords = (state) => valuesOf(state, FILTER_NAMES).map(([name, value]) => valueWord(name, value)).join(", ");
+
 /** The state without its filters. */
 export const withoutFilters = (state) => ({ ...state, ...Object.fromEntries(FILTER_NAMES.map((name) => [name, Array.isArray(state[name]) ? [] : ""])) });
 

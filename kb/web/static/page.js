@@ -2,11 +2,13 @@
 
 import * as api from "./api.js";
 import * as answers from "./ask.js";
-import { byId, command, failure, fill, h, icon, settled } from "./dom.js";
+import { byId, failure, fill, h, icon, settled } from "./dom.js";
 import { addHits, hitList } from "./hits.js";
 import * as keys from "./keys.js";
 import * as menus from "./menus.js";
+import { nameSearch, showPalette } from "./palette.js";
 import * as reader from "./reader.js";
+import { fillStart, firstUse, isSavable, startPage } from "./start.js";
 import * as stated from "./state.js";
 import { LANGUAGE, languageOf, seconds, t, useLanguage } from "./strings.js";
 import { showVault } from "./vault.js";
@@ -223,33 +225,16 @@ function nothing(found) {
     defaults?.documents ? [t("ask"), () => askIt("")] : null,
   ].filter(Boolean);
   return defaults?.documents === 0
-    ? firstUse()
+    ? firstUse(defaults)
     : h("div", { class: "nothing" }, h("p", { class: "big" }, t("nothing", found.query)), h("p", {}, t("nothingHelp")), found.note ? h("p", { lang: languageOf(found.note) }, found.note) : null, h("p", { class: "ways" }, ways.map(([word, onclick]) => h("button", { type: "button", onclick }, word))));
-}
-
-function firstUse() {
-  return h("div", { class: "start" }, h("h1", { class: "big" }, t("emptyTitle")), h("p", {}, t("emptyHelp", defaults.workspace)), command("kb ingest"), h("p", { class: "ways" }, h("button", { type: "button", onclick: () => location.reload() }, t("reload"))));
 }
 
 function showStart() {
   status.textContent = "";
   if (!defaults) return;
-  if (!defaults.documents) {
-    fill(list, firstUse());
-    return;
-  }
-  fill(
-    list,
-    h(
-      "div",
-      { class: "start" },
-      h("h1", { class: "big" }, t("startCount", defaults.documents, defaults.passages)),
-      h("p", {}, h("bdi", {}, t("from", defaults.workspace))),
-      defaults.last_ingest_at ? h("p", {}, t("readLast", new Date(defaults.last_ingest_at).toLocaleString(LANGUAGE, { dateStyle: "medium", timeStyle: "short" }))) : null,
-      defaults.embedded ? null : h("div", { class: "advice" }, h("p", {}, t("noVectors")), command("kb models install"), command("kb ingest")),
-      h("p", { class: "start-keys" }, h("kbd", {}, "↓"), h("kbd", {}, "↑"), ` ${t("choose")}  `, h("kbd", {}, "Enter"), ` ${t("read")}  `, h("kbd", {}, "?"), ` ${t("allKeys")}`),
-    ),
-  );
+  const made = defaults.documents ? startPage(defaults, state) : firstUse(defaults);
+  fill(list, made);
+  if (defaults.documents) fillStart(made, state).catch((error) => made.isConnected && showFailure(error));
 }
 
 /** What goes with an answer that is shown: its own address where it was kept, its source beside it, and what can be done with it; null: it was stopped. */
@@ -335,7 +320,7 @@ function move(by) {
   mark(next);
   next.scrollIntoView({ block: "nearest" });
   status.textContent = t("position", all.indexOf(next) + 1, all.length, `${next.querySelector(".heading, .section").textContent}, ${next.dataset.at ?? ""}`);
-  if (isWide.matches && next.dataset.at) preview(next);
+  if (isWide.matches && next.dataset.at && stated.words(state, ASKED).toString()) preview(next); // beside the start page there is no room
 }
 
 function mark(link) {
@@ -348,7 +333,7 @@ async function openMarked() {
   const link = marked() ?? links()[0];
   if (!link) return;
   preview.cancel();
-  if (link.dataset.answer) {
+  if (link.dataset.answer || link.dataset.search) {
     link.click();
     return;
   }
@@ -497,15 +482,64 @@ list.addEventListener("click", (event) => {
     go({ ...stated.EMPTY, page: part.dataset.page });
     return;
   }
-  const link = event.target.closest("a.hit, a.marker, a.to-document");
+  const link = event.target.closest("a.hit, a.marker, a.to-document, a.choice-of");
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   mark(link);
-  if (link.dataset.answer) {
-    field.value = link.dataset.question;
-    go({ ...state, ...UNASKED, q: link.dataset.question, answer: link.dataset.answer });
-  } else go({ ...state, ...(question() === state.q ? {} : { ...UNASKED, q: question() }), ...placeOf(link), view: "" });
+  if (link.dataset.answer) showEarlier(link.dataset.question, link.dataset.answer);
+  else if (link.dataset.search) goTo(link.dataset.search);
+  else if (link.dataset.state) go({ ...state, ...JSON.parse(link.dataset.state) });
+  else go({ ...state, ...(question() === state.q ? {} : { ...UNASKED, q: question() }), ...placeOf(link), view: "" });
 });
+function showEarlier(query, answer) {
+  field.value = query;
+  go({ ...state, ...UNASKED, q: query, answer });
+}
+
+/** Goes to a saved search. */
+function goTo(words) {
+  const wanted = stated.read(`?${words}`);
+  field.value = wanted.q;
+  go(wanted);
+}
+
+function openPalette() {
+  const place = openPlace().at;
+  const other = LANGUAGE === "ko" ? "en" : "ko";
+  const toPage = (page) => () => go({ ...state, ...UNASKED, q: question(), page });
+  showPalette(
+    [
+      isSavable(state) && !state.page ? [t("saveSearch"), saveSearch] : null,
+      [t("earlier"), toPage("answers")],
+      [t("yourVault"), toPage("vault")],
+      [t("changes"), toPage("changes")],
+      [t("runs"), toPage("runs")],
+      [t("filters"), () => menus.openFilters(() => state, go), "Alt+F"],
+      [t("newestFirst"), () => go({ ...state, sort: state.sort === "date" ? "" : "date" })],
+      ...menus.MODES.filter((each) => each !== mode()).map((each) => [t("searchBy", t(each)), () => go({ ...state, mode: each }), "Alt+M"]),
+      place ? [t("copyCitation"), () => copy(cited(), t("citation")), "y"] : null,
+      place ? [t("copyMarkdown"), () => copy(reader.markdownLink(), t("markdownLink")), "m"] : null,
+      place ? [t("openTitle"), openInProgram, "o"] : null,
+      [other === "ko" ? "한국어" : "English", () => useLanguage(other)],
+      [t("keys"), keys.showHelp, "?"],
+    ].filter(Boolean),
+    {
+      note: (at) => go({ ...state, ...NOWHERE, at }),
+      search: goTo,
+      question: (each) => showEarlier(each.query, each.trace_id),
+      words: (words, isAsked) => {
+        field.value = words;
+        go({ ...state, ...UNASKED, q: words, ask: isAsked ? "1" : "" });
+      },
+    },
+  );
+}
+
+const saveSearch = () => nameSearch(state, state.q.trim() || menus.filterWords(state), () => {
+  tell(t("savedSearch"));
+  if (list.querySelector(".start")) showStart();
+});
+
 byId("reader").addEventListener("click", async (event) => {
   const near = event.target.closest("a.to-document");
   const link = near ?? event.target.closest("[data-note]");
@@ -538,7 +572,7 @@ byId("more").append(icon("dots"));
 byId("more").addEventListener("click", () => {
   const pages = [["answers", "answers"], ["vault", "vault"]].map(([name, page]) => [t(name), () => go({ ...state, ...UNASKED, q: question(), page })]);
   const other = LANGUAGE === "ko" ? "en" : "ko";
-  menus.offer("more", t("menu"), [...(isWide.matches ? [] : pages), [t("keys"), keys.showHelp, "?"], [other === "ko" ? "한국어" : "English", () => useLanguage(other)]]);
+  menus.offer("more", t("menu"), [...(isWide.matches ? [] : pages), [t("palette"), openPalette, "Ctrl+K"], ...(isSavable(state) && !state.page ? [[t("saveSearch"), saveSearch]] : []), [t("keys"), keys.showHelp, "?"], [other === "ko" ? "한국어" : "English", () => useLanguage(other)]]);
 });
 addEventListener("popstate", () => {
   const previous = state;
@@ -567,6 +601,7 @@ keys.listen({
     openMarked();
   },
   back,
+  palette: openPalette,
   mode: () => go({ ...state, mode: menus.MODES[(menus.MODES.indexOf(mode()) + 1) % menus.MODES.length] }),
   filters: () => menus.openFilters(() => state, go),
   copyPlace: () => copy(cited(), t("citation")),

@@ -74,7 +74,7 @@ export function markdownLink() {
 }
 
 const act = (name) => byId("reader").dispatchEvent(new CustomEvent("act", { detail: { act: name } }));
-const button = (name, id, ...children) => h("button", { type: "button", id, "aria-haspopup": "dialog", onclick: () => act(name) }, children);
+const button = (name, id, ...children) => h("button", { type: "button", id, "aria-haspopup": "dialog", "aria-label": t(name), onclick: () => act(name) }, children);
 
 function phoneHead(view) {
   return h("div", { class: "phone-head" }, h("button", { type: "button", class: "back", "aria-label": `‹ ${t("back")}`, onclick: () => act("back") }, icon("left"), h("bdi", {}, view?.document.title ?? t("back"))));
@@ -103,8 +103,8 @@ function head(view, state, go) {
       "div",
       { class: "doc-tools" },
       views.length ? h("div", { class: "segments", role: "group", "aria-label": t("views") }, views.map(segment)) : null,
-      button("cite", "citing", icon("copy"), t("cite")),
-      h("button", { type: "button", title: t("openTitle"), onclick: () => act("open") }, icon("open"), t("open")),
+      button("cite", "citing", icon("copy"), h("span", { class: "wide-word" }, t("cite"))),
+      h("button", { type: "button", title: t("openTitle"), "aria-label": t("open"), onclick: () => act("open") }, icon("open"), h("span", { class: "wide-word" }, t("open"))),
       found.tags.slice(0, 6).map((tag) => h("a", { class: "tag", href: address({ ...state, tag: [tag], at: "", passage: "", view: "" }) }, `#${tag}`)),
     ),
     warning(view),
