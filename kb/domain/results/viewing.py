@@ -44,12 +44,13 @@ class DocumentView(NamedTuple):
         return None if self.is_current or any(place.exists() for place in places) else True
 
 
-@on_wire(title="PageSizeV1")
+@on_wire(title="PageSizeV1", fields="width height label?")
 class PageSize(NamedTuple):
-    """The size of a page, in points."""
+    """The size of a page, in points, and its label where that is not its number."""
 
     width: int
     height: int
+    label: str | None = None
 
 
 @on_wire(

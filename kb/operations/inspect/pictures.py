@@ -95,7 +95,7 @@ class PdfPages:
         recognised = read_artifact(session.config.artifact_dir, document.doc_id, "ocr")
         if recognised and (ocr := read_page_ocr(recognised).get(page)):
             size = view_document(session, path).pages[page - 1]
-            return recognised_words(page, *size, ocr)
+            return recognised_words(page, size.width, size.height, ocr)
         return PageWords.from_json(self._derived(document, _WORDS, json.dumps(page).encode()))
 
     def close(self) -> None:

@@ -107,7 +107,11 @@ def _in_parts(view: DocumentView, parts: Parts) -> DocumentView:
 def _pages(derived: Results) -> tuple[PageSize, ...]:
     if "pdf-text" not in derived:
         return ()
-    return tuple(PageSize(page["width"], page["height"]) for page in json.loads(derived["pdf-text"])["pages"])
+    pages = enumerate(json.loads(derived["pdf-text"])["pages"], 1)
+    return tuple(
+        PageSize(page["width"], page["height"], page["label"] if page["label"] != str(number) else None)
+        for number, page in pages
+    )
 
 
 def _place_of(session: Base, document: DocumentRow, chunk_id: str) -> Citation | None:

@@ -202,19 +202,29 @@ function scale(sheet) {
 
 /** The bar below the pages, and the function that shows which one is in sight. */
 function toolsOf(sheets, holder, sizes) {
-  const number = h("input", { type: "number", min: 1, max: sheets.length, value: 1, "aria-label": t("pageField", sheets.length) });
+  const labelOf = (page) => sizes[page - 1].label ?? String(page);
+  const pageOf = (label) => sizes.findIndex((size) => size.label === label) + 1 || Number(label) || 1;
+  const number = h("input", { type: "text", inputmode: "numeric", value: labelOf(1), "aria-label": t("pageField", sheets.length) });
+  const beside = h("span", { "aria-hidden": "true" });
   const turnTo = (wanted) => sheets[Math.min(Math.max(wanted, 1), sheets.length) - 1]?.scrollIntoView({ block: "start", inline: "nearest" });
+  let current = 1; // the page in sight
   let isTyped = false;
+  const toPage = (page) => {
+    current = page;
+    beside.textContent = `${sizes[page - 1].label ? `(${page}) ` : ""}/ ${sheets.length}`;
+    if (!isTyped) number.value = labelOf(page);
+  };
   number.addEventListener("input", () => (isTyped = true));
   number.addEventListener("blur", () => (isTyped = false));
   number.addEventListener("change", () => {
     isTyped = false;
-    turnTo(Number(number.value) || 1);
+    turnTo(pageOf(number.value.trim()));
   });
-  const step = (by, word, sign) => h("button", { type: "button", "aria-label": word, onclick: () => turnTo(Number(number.value) + by) }, sign);
+  toPage(1);
+  const step = (by, word, sign) => h("button", { type: "button", "aria-label": word, onclick: () => turnTo(current + by) }, sign);
   const zooms = ZOOMS.map(([value, word]) => h("button", { type: "button", "data-zoom": value, onclick: () => enlarge(value) }, word));
   const enlarge = (value) => {
-    const page = sheets[Number(number.value) - 1];
+    const page = sheets[current - 1];
     const before = page.getBoundingClientRect();
     zoom = value;
     holder.style.width = value ? `${Math.max(...sizes.map((size) => size.width)) * PIXELS_A_POINT * Number(value)}px` : "";
@@ -236,12 +246,9 @@ function toolsOf(sheets, holder, sizes) {
     { class: "page-tools", role: "toolbar", "aria-label": t("pages") },
     step(-1, t("previousPage"), "‹"),
     number,
-    h("span", { "aria-hidden": "true" }, `/ ${sheets.length}`),
+    beside,
     step(1, t("nextPage"), "›"),
     h("div", { class: "segments", role: "group", "aria-label": t("size") }, zooms),
   );
-  const toPage = (current) => {
-    if (!isTyped) number.value = current;
-  };
   return { tools, toPage };
 }
