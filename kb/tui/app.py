@@ -133,7 +133,7 @@ class SearchApp(App[None]):
         is_narrow = event.size.width < NARROW
         if self._both.has_class("narrow") != is_narrow:
             self._both.set_class(is_narrow, "narrow")
-            self._found.redraw()
+            self.call_after_refresh(self._found.redraw)  # the screen has its new size then
         self._document.display = not (is_narrow and event.size.height < SHORT)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:

@@ -54,8 +54,12 @@ class ListRow(NamedTuple):
         indent = " " * (cell_len(self.mark) + 1)
         width = max(options.max_width - len(indent) - 1, 1)
         place = cut_in_middle(self.place, width // 2)
-        heading = Text().append(self.heading, "bold").append(f" › {self.section}" if self.section else "")
-        heading.truncate(max(width - cell_len(place) - 1, 0), overflow="ellipsis", pad=True)
+        room = max(width - cell_len(place) - 1, 0)
+        section = f" › {self.section}" if self.section else ""
+        title = Text(self.heading, "bold")
+        title.truncate(max(room - cell_len(section), room // 2), overflow="ellipsis")
+        heading = title.append(section, "not bold")
+        heading.truncate(room, overflow="ellipsis", pad=True)
         yield Text(f"{self.mark} ").append_text(heading).append(" ").append(place, "place")
         if self.path:
             yield Text(indent).append(cut_in_middle(self.path, width), "place")
@@ -63,14 +67,14 @@ class ListRow(NamedTuple):
 
 
 def hit_row(hit: Passage, mark: str, *, shows_path: bool, say: Say) -> ListRow:
-    """A hit; `mark` is how it was judged. Without a line for the path, the name of the file is before the place."""
+    """A hit; `mark` is how it was judged."""
     name = hit.citation.name if isinstance(hit.citation, CodeCitation) else None
     section = clean_line(name or (hit.heading_path or ("",))[-1])
     heading = clean_line(hit.title)
     place, path = place_label(hit.citation, say), clean_line(hit.citation.path)
-    if not shows_path:
-        place, path = f"{path.rpartition('/')[2]} {place}".strip(), ""
-    return ListRow(mark, heading, place, _snippet(hit), path, section if section != heading else "")
+    return ListRow(
+        mark, heading, place, _snippet(hit), path if shows_path else "", section if section != heading else ""
+    )
 
 
 def _snippet(hit: Passage) -> Text:
@@ -79,7 +83,8 @@ def _snippet(hit: Passage) -> Text:
     edges = [0, *(edge for match in hit.snippet_matches for edge in match), len(hit.snippet)]
     for number, (start, end) in enumerate(pairwise(edges)):
         found.append(re.sub(r"\s", " ", clean(hit.snippet[start:end])), "match" if number % 2 else None)
-    return unmarked(found)
+    shown = unmarked(found)
+    return shown[len(shown.plain) - len(shown.plain.lstrip()) :]
 
 
 def _around_match(text: Text, width: int) -> Text:

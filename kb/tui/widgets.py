@@ -259,12 +259,16 @@ AROUND, COLOURED = 2_000, 300
 
 
 class ShownLines(NamedTuple):
-    """Lines of a document, the first one's number (0: they have none), the first and last cited one, and the place."""
+    """Lines of a document, the first one's number (0: they have none), the first and last cited one, and the place.
+
+    `front`: so many lines from the first are frontmatter, for which one row stands unless they are cited.
+    """
 
     lines: list[Text]
     first: int = 0
     cited: tuple[int, int] = (0, -1)
     heading: str = ""
+    front: int = 0
 
 
 class _Row(NamedTuple):
@@ -292,6 +296,9 @@ class Preview(ScrollView, can_focus=True):
         self._shown = shown
         self._words = re.compile("|".join(map(re.escape, words)), re.IGNORECASE) if words else None
         self._fold()
+        self._go_to_match()
+
+    def _go_to_match(self) -> None:
         cited = [index for index, row in enumerate(self._rows) if row.is_cited]
         matches = (index for index in cited if self._words and self._words.search(self._rows[index].text.plain))
         at = next(matches, cited[0] if cited else 0)
@@ -307,8 +314,9 @@ class Preview(ScrollView, can_focus=True):
         return cited_text(self._shown)
 
     def on_resize(self) -> None:
-        """Wraps the lines to the new width."""
+        """Wraps the lines to the new width, the match in the middle again."""
         self._fold()
+        self._go_to_match()
 
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
@@ -342,9 +350,11 @@ class Preview(ScrollView, can_focus=True):
         width = max(self.size.width - self._gutter - 1, 10)
         self.border_title = escape(cut_in_middle(self._shown.heading, self.size.width - 4))
         start, end = self._shown.cited
-        self._rows = [
+        front = 0 if 0 < start <= self._shown.front else self._shown.front
+        self._rows = [_Row(1, True, Text("⋯", "quiet"), False)] if front else []
+        self._rows += [
             _Row(number, part == 0, text, start <= number <= end)
-            for number, line in enumerate(self._shown.lines, self._shown.first or 1)
+            for number, line in enumerate(self._shown.lines[front:], (self._shown.first or 1) + front)
             for part, text in enumerate(_folded(line, width))
         ]
         self.virtual_size = Size(self.size.width, len(self._rows))
@@ -391,13 +401,22 @@ def shown_lines(view: DocumentView, say: Say) -> ShownLines:
     near = range(max(start, cited[0] - COLOURED), min(len(lines), max(cited[1], 1) + COLOURED) + 1)
     cleaned = [clean(line) for line in lines[start - 1 : max(cited[1], 1) + AROUND]]
     shown = [Text(line) for line in cleaned]
+    front = 0
     if first:
         at = slice(near.start - start, near.stop - start)
         kind = KINDS.type_of(view.document.workspace_path)
         is_note = view.document.media_type == "markdown"
+        front = _front(lines) if is_note and start == 1 else 0
         shown[at] = note_lines(cleaned[at]) if is_note else code_lines(cleaned[at], kind.language if kind else None)
     place = place_label(citation, say) if citation is not None else ""
-    return ShownLines(shown, start if first else 0, cited, clean_line(f"{view.document.workspace_path} {place}"))
+    return ShownLines(shown, start if first else 0, cited, clean_line(f"{view.document.workspace_path} {place}"), front)
+
+
+def _front(lines: Sequence[str]) -> int:
+    """How many lines of a note are frontmatter, its marks too."""
+    if lines[0].rstrip() != "---":
+        return 0
+    return next((at for at, line in enumerate(lines[1:], 2) if line.rstrip() in ("---", "...")), 0)
 
 
 def _folded(line: Text, width: int) -> Sequence[Text]:
