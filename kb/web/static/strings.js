@@ -260,9 +260,10 @@ export const TABLE = {
   ofThese: ["Of these", "내용"],
   showEntries: ["Show more", "더 보기"],
   kindCount: [
-    (count, media, lang) => `${number(count)} ${count === 1 ? mediaWord(media).replace(/s$/u, "") : mediaWord(media)}${lang ? ` in ${lang}` : ""}`,
-    (count, media, lang) => `${lang ? `${lang} ` : ""}${mediaWord(media)} ${number(count)}개`,
+    (count, media) => `${number(count)} ${count === 1 ? mediaWord(media).replace(/s$/u, "") : mediaWord(media)}`,
+    (count, media) => `${mediaWord(media)} ${number(count)}개`,
   ],
+  toLookAt: ["To look at", "살펴볼 것"],
   noChanges: ["All that kept answers quote, and all that golden questions expect, is in the files as it was.", "저장된 답변이 인용한 곳과 평가 질문이 기대하는 곳이 모두 파일에 그대로 있습니다."],
   answersChanged: [(count) => `${one(count, "answer")} ${count === 1 ? "cites" : "cite"} lines that changed`, (count) => `인용한 행이 바뀐 답변 ${count}개`],
   questionsChanged: [(count) => `${one(count, "golden question")} ${count === 1 ? "expects" : "expect"} lines that changed`, (count) => `기대하는 행이 바뀐 평가 질문 ${count}개`],

@@ -24,19 +24,18 @@ async function showMap(state, holder) {
   const [map, top] = await Promise.all([get("map", "/api/map"), get("folder ", "/api/folder")]);
   if (!map || !top) return;
   const all = map.months.reduce((sum, row) => sum + row.documents, 0);
+  const parts = [
+    part(t("notEmbedded", map.unembedded.length), map.unembedded.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${t("ofPassages", each.missing, each.passages)}`)))),
+    part(t("copies", map.copies.length), map.copies.map((group) => h("li", {}, group.map((each) => [link(each, state), " "])))),
+    part(t("unlinked", map.unlinked.length), map.unlinked.map((each) => h("li", {}, link(each, state)))),
+  ].filter(Boolean);
   fill(
     holder,
-    [
-      coverage(map.coverage),
-      part(t("notEmbedded", map.unembedded.length), map.unembedded.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${t("ofPassages", each.missing, each.passages)}`)))),
-      months(map.months),
-      part(t("copies", map.copies.length), map.copies.map((group) => h("li", {}, group.map((each) => [link(each, state), " "])))),
-      part(t("unlinked", map.unlinked.length), map.unlinked.map((each) => h("li", {}, link(each, state)))),
-      h("h2", {}, t("documents", all)),
-      folderList(top, state),
-    ],
+    h("div", { class: "boards" }, board(t("documents", all), coverage(map.coverage), folderList(top, state)), board(t("byMonth"), months(map.months)), parts.length ? board(t("toLookAt"), parts) : null),
   );
 }
+
+const board = (title, ...children) => h("section", { class: "board" }, h("h2", {}, title), children);
 
 function link(each, state) {
   return h("a", { class: "to-document", href: address({ ...state, at: each.doc_path, passage: "", view: "" }), "data-at": each.doc_path }, each.doc_path);
@@ -49,10 +48,11 @@ function part(title, items) {
 function coverage(slots) {
   if (!slots.length) return h("p", { class: "quiet-line" }, t("nothingEmbedded"));
   return slots.map((slot) =>
-    h("p", {}, h("label", {}, h("progress", { max: slot.passages, value: slot.embedded }), ` ${t("foundByMeaning", slot.embedded, slot.passages)}`), h("span", { class: "quiet-word" }, ` ${slot.model_id}`)),
+    h("p", { class: "coverage" }, h("label", {}, h("progress", { max: slot.passages, value: slot.embedded }), ` ${t("foundByMeaning", slot.embedded, slot.passages)}`), h("span", { class: "quiet-word" }, ` ${slot.model_id}`)),
   );
 }
 
+const MONTHS = 24; // the last ones
 const KINDS = ["markdown", "code", "pdf", "image", "audio"];
 const kindOf = (row) => (KINDS.includes(row.media) ? row.media : "other");
 
@@ -66,9 +66,9 @@ function months(rows) {
     h(
       "table",
       { class: "months" },
-      h("caption", {}, t("byMonth")),
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, t("month")), h("th", { scope: "col" }, t("documentsHead")), h("th", { scope: "col" }, t("ofThese")))),
-      h("tbody", {}, [...byMonth].slice(-36).map(([month, each]) => h("tr", {}, h("th", { scope: "row" }, month), h("td", {}, bars(each, kinds, most), ` ${number(sum(each))}`), h("td", {}, described(each))))),
+      h("caption", { class: "unseen" }, t("byMonth")),
+      h("thead", { class: "unseen" }, h("tr", {}, h("th", { scope: "col" }, t("month")), h("th", { scope: "col" }, t("documentsHead")), h("th", { scope: "col" }, t("ofThese")))),
+      h("tbody", {}, [...byMonth].slice(-MONTHS).reverse().map(([month, each]) => h("tr", {}, h("th", { scope: "row" }, month), h("td", {}, bars(each, kinds, most), ` ${number(sum(each))}`), h("td", {}, described(each))))),
     ),
   ];
 }
@@ -82,9 +82,11 @@ function bars(rows, kinds, most) {
   }));
 }
 
-/** `2 notes in English, 1 PDF in Korean, 24 sources`. */
+/** `2 notes, 1 PDF, 24 sources`, the commonest first. */
 function described(rows) {
-  return rows.map((row) => t("kindCount", row.documents, row.media, row.lang && row.lang !== "und" && row.media !== "code" ? (words(row.lang) ?? row.lang) : "")).join(", ");
+  const counts = new Map();
+  for (const row of rows) counts.set(row.media, (counts.get(row.media) ?? 0) + row.documents);
+  return [...counts].sort(([, one], [, other]) => other - one).map(([media, count]) => t("kindCount", count, media)).join(", ");
 }
 
 const sum = (rows) => rows.reduce((all, row) => all + row.documents, 0);
@@ -127,7 +129,7 @@ function folderList(page, state) {
   const list = h("ul", { class: "plain folder" });
   const add = (found) => {
     list.append(...found.folders.map((each) => h("li", {}, subfolder(found.path ? `${found.path}/${each.name}` : each.name, each, state))));
-    list.append(...found.documents.map((each) => h("li", {}, link(each, state), h("span", { class: "quiet-word" }, ` ${each.title}`))));
+    list.append(...found.documents.map((each) => h("li", {}, h("a", { class: "to-document", href: address({ ...state, at: each.doc_path, passage: "", view: "" }), "data-at": each.doc_path }, each.title), h("span", { class: "quiet-word" }, ` ${each.doc_path.split("/").at(-1)}`))));
     if (!found.has_more) return;
     const shown = list.childElementCount;
     const more = h("li", {}, h("button", { type: "button", onclick: async () => {
