@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kb.cli.output.printing import echo_folded
+from kb.cli.output.printing import HEADING, echo_folded, styled
 from kb.config import Config, load
 from kb.domain.filters import OPTIONS, Filter, SearchFilters
 from kb.domain.search import MODES
 from kb.domain.text import plain_line
-from kb.private import is_read_only
+from kb.errors import KbError, UsageError
+from kb.private import is_read_only, make_private_folder
 from kb.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -203,6 +204,15 @@ class Call:
         return self.config_path or os.environ.get("KB_CONFIG")
 
     @property
+    def is_of_all(self) -> bool:
+        """Whether `--vault all` is asked for; `config` is then that of the usual one, which keeps the list shown."""
+        return (self.vault or (not self.config_path and os.environ.get("KB_VAULT"))) == "all"
+
+    def of_vault(self, name: str) -> Call:
+        """This call in the vault of that name. Raises: UsageError for an unknown one."""
+        return Call(None, self.settings, self.verbose, self.debug, self.warm, name)
+
+    @property
     def config(self) -> Config:
         """The effective configuration.
 
@@ -237,11 +247,38 @@ class Call:
         """
         from kb.operations.answers.last_shown import keep_shown
 
+        if self.is_of_all and not is_read_only():
+            make_private_folder(self.config.data_dir)
         if not is_read_only() and (note := keep_shown(self.config.last_shown, shown)):
             echo_folded(plain_line(note), head="note: ", err=True)
 
 
 pass_call = click.make_pass_decorator(Call)
+
+
+def in_each_vault(command: Command) -> Command:
+    """With `--vault all` the command in each vault in turn, below its name; exit code 2 where it fails in one."""
+
+    @wraps(command)
+    def called(call: Call, *, as_json: bool, **options: Any) -> int:
+        if not call.is_of_all:
+            code: int = command(call, as_json=as_json, **options)
+            return code
+        from kb.config.vaults import vaults
+
+        if as_json:
+            raise UsageError("--json prints one vault at a time", "kb vault list --json has their names")
+        codes = []
+        for name in vaults(os.environ):
+            click.echo(styled(name, HEADING))
+            try:
+                codes.append(command(call.of_vault(name), as_json=False, **options) or 0)
+            except KbError as error:
+                echo_folded(plain_line(error.message), head="error: ", err=True)
+                codes.append(2)
+        return 2 if 2 in codes else min(codes, default=1)
+
+    return called  # type: ignore[return-value]
 
 
 class HelpContext(click.Context):

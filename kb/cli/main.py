@@ -12,7 +12,7 @@ import click
 from kb import __version__
 from kb.cli.call import Call, CommandGroup, Warm, help_option, option, prepared, version_option
 from kb.cli.output.terminal import open_missing_streams, reader_went_away, replace_what_cannot_be_shown, was_printing
-from kb.errors import FileError
+from kb.errors import FileError, UsageError
 from kb.private import kept_private
 from kb.private import read_only as read_only_mode
 
@@ -59,6 +59,9 @@ COMMANDS = {
     "completion": ("setup", "Print the completion script of a shell."),
     "help": ("setup", "Show the help of kb or of one of its commands."),
 }
+
+# What `--vault all` goes with. An answer is of one knowledge base, which keeps it with what it quotes.
+OF_ALL = ("search", "status", "list", "fetch", "open", "vault", "completion", "help")
 
 # What else people type → the command, or the option of kb.
 OTHER_WORDS = {
@@ -135,6 +138,8 @@ def cli(
     kb search "청킹 규칙"          # ranked passages with path and lines
     """
     ctx.obj = Call(config_path, settings, verbose, debug, ctx.obj, vault)
+    if ctx.invoked_subcommand not in OF_ALL and ctx.obj.is_of_all:
+        raise UsageError(f"kb {ctx.invoked_subcommand} works in one vault", "name it: --vault NAME; kb vault list")
     if read_only:
         ctx.with_resource(read_only_mode())
     if debug:

@@ -127,6 +127,7 @@ class QueryVectors(NamedTuple):
     title="SearchHitV1",
     fields="""rank score score_kind chunk_id doc_id doc_path title heading_path section_label snippet snippet_full_text
         snippet_matches citation retrieval index_version embedding_model chunker_version signature? code_lang?
+        vault?
         repo=repository.name git_branch=repository.branch git_commit=repository.commit git_dirty=repository.is_dirty""",
 )
 class Passage(NamedTuple):
@@ -135,7 +136,8 @@ class Passage(NamedTuple):
 
     `snippet_matches` are the matching parts of the snippet: start and end (exclusive) in characters. `signature` and
     `code_lang` are set for source code, `repo` for a file of a git repository, with its branch, its commit (40 or 64
-    hex digits) and whether a tracked file had changed, all as of the last ingest; null means unknown.
+    hex digits) and whether a tracked file had changed, all as of the last ingest; null means unknown. `vault` is set
+    where several vaults were searched.
     """
 
     # A row of a statement that searches (`sql/retrieve/search_*.sql`); the columns have the names of the fields. One
@@ -182,6 +184,7 @@ class Passage(NamedTuple):
     index_version: str = ""
     embedding_model: str | None = None
     number: int = 0
+    vault: str | None = None
 
     @property
     def doc_path(self) -> str:

@@ -50,6 +50,11 @@ _NOTES = {
         "a long question: only its beginning is compared by meaning",
         "긴 질문: 앞부분만 뜻으로 비교",
     ),
+    "vault not searched": ("{} was not searched: {}", "{} 검색하지 못함: {}"),
+    "vaults differ": (
+        "the scores of {} cannot be compared (models, settings or kinds of hits differ): their hits take turns by rank",
+        "{}의 점수는 서로 비교할 수 없음 (모델, 설정 또는 결과의 종류가 다름): 순위대로 번갈아 보임",
+    ),
     "embedding": (
         f"embedding has not ended: {{}} of {{}} passages are compared so far ({_GOES_ON} goes on with it)",
         f"임베딩이 끝나지 않음: 지금까지 {{1}}개 중 {{0}}개 구절을 비교 (이어서 하기: {_GOES_ON})",

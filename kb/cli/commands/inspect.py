@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from kb.cli.call import Call, CommandGroup, WholeNumber, filter_options, json_option, pass_call
+from kb.cli.call import Call, CommandGroup, WholeNumber, filter_options, in_each_vault, json_option, pass_call
 from kb.cli.output.printing import echo_fields, echo_folded, echo_result, echo_rows, local_time, print_json
 from kb.domain.citations import cite, shown_name
 from kb.domain.derived import NOT_DERIVED, read_labels
@@ -48,6 +48,7 @@ Examples:
 @click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
 @json_option("Print one doc_summary.v1 per line.")
 @pass_call
+@in_each_vault
 def list_docs_command(call: Call, filters: SearchFilters, limit: int | None, as_json: bool) -> int:
     """List documents in the order of their paths. Exit code 1 when there is none."""
     code = echo_rows(list_documents(call.session, filters, limit), as_json, _show_document)
@@ -75,6 +76,7 @@ Examples:
 @click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
 @json_option("Print one symbol_summary.v1 per line.")
 @pass_call
+@in_each_vault
 def list_symbols_command(call: Call, filters: SearchFilters, path: str | None, limit: int | None, as_json: bool) -> int:
     """List what source code defines, by file and line. Exit code 1 when there is none."""
     if path is not None:
@@ -93,6 +95,7 @@ def _show_definition(row: Symbol) -> None:
 @list_command.command("sources", epilog="\b\nExamples:\n  kb list sources\n")
 @json_option("Print source_list.v1.")
 @pass_call
+@in_each_vault
 def list_sources_command(call: Call, as_json: bool) -> None:
     """List the folders of the knowledge base with what is indexed of each."""
     echo_result(list_sources(call.session), as_json, show_sources)
@@ -114,6 +117,7 @@ def show_sources(found: SourceList) -> None:
 @click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
 @json_option("Print listing.v1.")
 @pass_call
+@in_each_vault
 def list_tags_command(call: Call, filters: SearchFilters, limit: int | None, as_json: bool) -> int:
     """List tags with how many documents have each. Exit code 1 when there is none."""
     return _show_counted(call, filters, list_filtered(call.session, "tags", filters, limit=limit), as_json)
@@ -133,6 +137,7 @@ Examples:
 @click.option("-n", "--limit", type=WholeNumber(1), help="At most this many.")
 @json_option("Print listing.v1.")
 @pass_call
+@in_each_vault
 def list_properties_command(
     call: Call, name: str | None, filters: SearchFilters, limit: int | None, as_json: bool
 ) -> int:

@@ -14,7 +14,7 @@ from kb.domain.results.fetched import Fetched, FetchedPlace, FetchRequest, Fetch
 from kb.domain.results.inspection import LinkRow
 from kb.domain.text import plain, plain_line
 from kb.errors import UsageError
-from kb.operations.answers.last_shown import last_shown
+from kb.operations.answers.last_shown import Place, last_shown
 from kb.operations.answers.open_citation import as_the_shell_would, find_opening, run_opening
 from kb.operations.fetch.fetch import LEAST_TOKENS, MOST_CONTEXT_LINES, fetch
 from kb.operations.inspect.links import related_documents
@@ -61,16 +61,23 @@ def fetch_command(
     """
     if not places and cursor is None:
         raise UsageError("no place to fetch", 'example: kb fetch "notes/kb.md#L12-L34"')
-    targets = tuple(FetchTarget(_numbered(call, place)) for place in places)
-    fetched = fetch(call.session, FetchRequest(targets, context_lines, max_tokens, cursor))
+    numbered = [_numbered(call, place) for place in places]
+    named = {each and each.vault for each in numbered}
+    if len(named) > 1:
+        raise UsageError("these places are of several vaults", "fetch those of one, then those of the next")
+    typed = zip(numbered, places, strict=True)
+    targets = tuple(FetchTarget(each.citation.to_uri() if each else place) for each, place in typed)
+    vault = next(iter(named), None)
+    session = (call if vault is None else call.of_vault(vault)).session
+    fetched = fetch(session, FetchRequest(targets, context_lines, max_tokens, cursor))
     echo_result(fetched, as_json, _show_fetched)
     return 1 if fetched.failures else 0
 
 
-def _numbered(call: Call, typed: str) -> str:
-    """The place with that number in the list shown last; other text is returned as a place."""
+def _numbered(call: Call, typed: str) -> Place | None:
+    """The place with that number in the list shown last; None for other text."""
     shown = last_shown(call.config.last_shown) if typed.isdecimal() and len(typed) <= 4 else None
-    return typed if shown is None else shown.numbered(int(typed)).citation.to_uri()
+    return None if shown is None else shown.numbered(int(typed))
 
 
 def _show_fetched(fetched: Fetched) -> None:
@@ -137,7 +144,11 @@ def open_command(call: Call, place: str, answer_id: str | None, print_only: bool
 
     Opens $VISUAL, $EDITOR or $PAGER at the line; pages and recordings in a viewer that can jump there.
     """
-    opening = find_opening(call.session, place, answer_id, os.environ)
+    listed = _numbered(call, place) if answer_id is None else None
+    if listed is None or listed.vault is None:
+        opening = find_opening(call.session, place, answer_id, os.environ)
+    else:
+        opening = find_opening(call.of_vault(listed.vault).session, place, None, os.environ, listed)
     if print_only:
         click.echo(plain_line(shlex.join(opening.command)))
         return 0

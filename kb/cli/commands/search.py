@@ -43,6 +43,7 @@ Examples:
   kb search "retry" --max-tokens 1500 --cursor start       # a page; its last line says how to get the next
   kb search "retry" --files --min-score 0.2   # the files alone
   kb search "인증 토큰" --json | jq -r '.hits[].citation.uri'
+  kb --vault all search budget                # in all vaults, one list
   kb search - < question.txt                  # the words on standard input
   printf '%s\\n' '{"query":"a"}' '{"query":"b","k":3}' | kb search --bulk
 """,
@@ -106,6 +107,8 @@ def search_command(
                 "--bulk reads each question with its filters from stdin",
                 """leave them out here; a line looks like {"query": "비교 정렬", "k": 5, "lang": "ko"}""",
             )
+        if call.is_of_all:
+            raise UsageError("--bulk works in one vault", "name it: --vault NAME; kb vault list")
         from kb.cli.commands.search_forms import run_bulk  # few searches need it
 
         return run_bulk(call.config, mode, k)
@@ -116,7 +119,7 @@ def search_command(
         form, per_file = "paths", per_file or 1
     asked = call.session.defaults.query(text, mode, k, filters, sort)
     numbers = (snippet_chars, max_tokens, cursor, per_file, min_score)
-    if trace or form != "text" or any(each is not None for each in numbers):
+    if call.is_of_all or trace or form != "text" or any(each is not None for each in numbers):
         from kb.cli.commands.search_forms import Wanted, search_in_form  # few searches need it
 
         form = "json" if as_json else form

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from typing import BinaryIO, NamedTuple
 
 import click
@@ -19,7 +21,8 @@ from kb.cli.output.hits import show_hits
 from kb.cli.output.printing import QUIET, echo_folded, print_json
 from kb.cli.output.terminal import as_utf8
 from kb.config import Config
-from kb.domain.results.fetched import FetchRequest, FetchTarget
+from kb.config.vaults import vaults
+from kb.domain.results.fetched import FetchedPlace, FetchRequest, FetchTarget
 from kb.domain.results.searching import BulkSearchItem, SearchTrace
 from kb.domain.search import Passage, SearchDefaults, SearchMode, SearchQuery, SearchResponse, SearchResult
 from kb.domain.text import plain_line
@@ -30,6 +33,7 @@ from kb.operations.opening.base import Base, open_base
 from kb.operations.search.pages import search_page
 from kb.operations.search.search import search
 from kb.operations.search.trace import traced
+from kb.operations.search.vaults import search_vaults
 
 START = "start"
 _MOST_LOOKED_AT = 1_000
@@ -57,9 +61,9 @@ def search_in_form(call: Call, query: SearchQuery, wanted: Wanted) -> int:
     """Searches and prints; returns the exit code of `kb search`."""
     if wanted.is_paged and (wanted.per_file or wanted.min_score is not None):
         raise UsageError("--per-file and --min-score do not go with pages", "leave out --max-tokens and --cursor")
-    config = call.config
-    if wanted.snippet_chars is not None:
-        config = config.with_search(snippet_chars=wanted.snippet_chars)
+    if call.is_of_all:
+        return _search_all(call, query, wanted)
+    config = _configured(call, wanted)
 
     def find(base: Base) -> SearchResponse:
         if not wanted.is_paged:
@@ -73,8 +77,34 @@ def search_in_form(call: Call, query: SearchQuery, wanted: Wanted) -> int:
     else:
         with open_base(config) as session, session.reading() as base:
             found = find(base)
+    return _shown(call, found, wanted)
+
+
+def _configured(call: Call, wanted: Wanted) -> Config:
+    chars = wanted.snippet_chars
+    return call.config if chars is None else call.config.with_search(snippet_chars=chars)
+
+
+def _search_all(call: Call, query: SearchQuery, wanted: Wanted) -> int:
+    """Searches in all vaults and prints one list. Raises: UsageError for what is of one vault."""
+    if wanted.is_paged or wanted.trace or query.sort == "date":
+        raise UsageError("pages, --trace and --sort date are of one vault", "name it: --vault NAME; kb vault list")
+    with ExitStack() as opened:
+        models = call.warm and call.warm.models
+
+        def base_of(name: str) -> Base:
+            nonlocal models
+            base = opened.enter_context(closing(Base(_configured(call.of_vault(name), wanted), models=models)))
+            models = base.models
+            return base
+
+        result = search_vaults(vaults(os.environ), base_of, query, lambda base: _narrowed(base, query, wanted))
+    return _shown(call, SearchResponse(result), wanted)
+
+
+def _shown(call: Call, found: SearchResponse, wanted: Wanted) -> int:
     call.remember((shown_files if wanted.form == "paths" else shown_hits)(found.result))
-    _print(config, found, wanted)
+    _print(call, found, wanted)
     return 0 if found.result.hits else 1
 
 
@@ -96,7 +126,7 @@ def _narrowed(base: Base, query: SearchQuery, wanted: Wanted) -> SearchResult:
         k = min(_MOST_LOOKED_AT, 4 * k)
 
 
-def _print(config: Config, found: SearchResponse, wanted: Wanted) -> None:
+def _print(call: Call, found: SearchResponse, wanted: Wanted) -> None:
     if wanted.form == "json":
         print_json(found)
         return
@@ -104,7 +134,7 @@ def _print(config: Config, found: SearchResponse, wanted: Wanted) -> None:
         show_hits(found.result, explain=wanted.explain)
     else:
         form = _FORMS.get(wanted.form)
-        as_utf8(sys.stdout).write(form(found.result) if form else _vim(config, found.result))
+        as_utf8(sys.stdout).write(form(found.result) if form else _vim(call, found.result))
         sys.stdout.flush()
     if found.trace is not None:
         _show_trace(found.trace)
@@ -130,7 +160,8 @@ def _markdown(result: SearchResult) -> str:
         uri = plain_line(hit.citation.to_uri())
         over = plain_line(" › ".join(hit.heading_path) or hit.title).replace("[", "\\[").replace("]", "\\]")
         snippet = "\n".join(f"   > {plain_line(line)}" for line in hit.snippet.splitlines())
-        parts.append(f"{hit.rank}. [{over}](<{uri}>)\n\n{snippet}\n")
+        vault = f" ({hit.vault})" if hit.vault else ""
+        parts.append(f"{hit.rank}. [{over}](<{uri}>){vault}\n\n{snippet}\n")
     return "\n".join(parts)
 
 
@@ -139,21 +170,25 @@ def _paths(result: SearchResult) -> str:
     return "".join(f"{plain_line(path)}\n" for path in dict.fromkeys(hit.source_path for hit in result.hits))
 
 
-def _vim(config: Config, result: SearchResult) -> str:
+def _vim(call: Call, result: SearchResult) -> str:
     """One line per hit, as rg --vimgrep prints it: the line with most words, its first match; columns count bytes."""
-    targets = tuple(FetchTarget(hit.citation.to_uri()) for hit in result.hits)
-    with open_base(config) as session:
-        places = {place.target: place for place in fetch(session, FetchRequest(targets)).places} if targets else {}
+    places: dict[tuple[str | None, str], FetchedPlace] = {}
+    for vault in dict.fromkeys(hit.vault for hit in result.hits):
+        targets = tuple(FetchTarget(hit.citation.to_uri()) for hit in result.hits if hit.vault == vault)
+        with open_base((call.of_vault(vault) if vault else call).config) as session:
+            fetched = fetch(session, FetchRequest(targets)).places
+        places |= {(vault, place.target): place for place in fetched}
     shown = []
-    for hit, target in zip(result.hits, targets, strict=True):
-        place = places.get(target.place)
+    for hit in result.hits:
+        place = places.get((hit.vault, hit.citation.to_uri()))
         words = {hit.snippet[start:end].lower() for start, end in hit.snippet_matches}
         lines = place.text.split("\n") if place and place.first_line is not None else [hit.snippet]
         found = [[at for word in words if (at := line.lower().find(word)) >= 0] for line in lines]
         best = max(range(len(lines)), key=lambda at: (len(found[at]), -at))
         number = best + place.first_line if place and place.first_line is not None else 1
         column = len(lines[best][: min(found[best], default=0)].encode()) + 1
-        shown.append(f"{plain_line(hit.source_path)}:{number}:{column}:{plain_line(lines[best])}\n")
+        vault_name = f"[{hit.vault}] " if hit.vault else ""
+        shown.append(f"{plain_line(hit.source_path)}:{number}:{column}:{vault_name}{plain_line(lines[best])}\n")
     return "".join(shown)
 
 
@@ -161,10 +196,11 @@ def _csv(result: SearchResult) -> str:
     """RFC 4180, with a head; a cell that a spreadsheet would take for a formula begins with an apostrophe."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(("rank", "score", "score_kind", "citation", "title", "section", "snippet"))
+    in_vaults = ("vault",) if any(hit.vault for hit in result.hits) else ()
+    writer.writerow(("rank", "score", "score_kind", "citation", "title", "section", "snippet", *in_vaults))
     for hit in result.hits:
         words = (hit.citation.to_uri(), hit.title, " › ".join(hit.heading_path), hit.snippet)
-        writer.writerow((hit.rank, f"{hit.score:.4f}", hit.score_kind, *map(_cell, words)))
+        writer.writerow((hit.rank, f"{hit.score:.4f}", hit.score_kind, *map(_cell, words), *filter(None, (hit.vault,))))
     return text.getvalue()
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 import click
 
-from kb.cli.call import Call, json_option, pass_call
+from kb.cli.call import Call, in_each_vault, json_option, pass_call
 from kb.cli.calls import watching_process
 from kb.cli.entry import config_path
 from kb.cli.output.printing import (
@@ -53,6 +53,7 @@ _MARKS: Mapping[State, tuple[str, Style]] = {
 @click.command("status", epilog="\b\nExamples:\n  kb status\n  kb status --json | jq .missing\n")
 @json_option("Print base_status.v1.")
 @pass_call
+@in_each_vault
 def status_command(call: Call, as_json: bool) -> None:
     """Show what is indexed, when it was indexed, and what is pending or missing, with the command for each.
 

@@ -36,7 +36,7 @@ def show_hits(result: SearchResult, *, explain: bool) -> None:
 
 
 def _show_hit(hit: Passage, number: str, explain: bool, is_terminal: bool, links: bool) -> None:
-    place = plain_line(hit.citation.to_uri())
+    place = plain_line(hit.citation.to_uri()) + (f"  [{hit.vault}]" if hit.vault else "")
     echo_folded(place, head=f"{number}{hit.score:.2f}  ", style=PLACE, links_to=hit.source_path if links else None)
     if isinstance(hit.citation, CodeCitation):
         _show_code(hit, hit.citation)

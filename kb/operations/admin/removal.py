@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 from urllib.parse import unquote
 
-from kb.config import Config
+from kb.config import Config, load
 from kb.domain.embeddings import VectorAddress
 from kb.domain.gitignore import MalformedPattern, PathPatterns
 from kb.domain.results.upkeep import ForgetReport, RemovedPart, ResetPart, ResetReport
@@ -221,7 +221,8 @@ def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None
     for folder in config.runs_dir.glob("*/"):
         if any(_names(file, paths) for file in folder.iterdir() if file.is_file()):
             shutil.rmtree(folder)
-    forget_shown(config.last_shown, paths)
+    for shown in {config.last_shown, load(None).last_shown}:  # the usual one keeps lists of all vaults
+        forget_shown(shown, paths)
     for log in config.logs:
         log.unlink(missing_ok=True)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kb.domain.citations import Citation, citation_from_json, citation_to_json
-from kb.domain.search import SearchResult
+from kb.domain.search import Passage, SearchResult
 from kb.errors import StoreError, UsageError
 from kb.private import replace_file
 from kb.records import NamedTuple
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """A numbered place of a list: its citation, and the file on this machine."""
+    """A numbered place of a list: its citation, the file on this machine, and its vault where several were searched."""
 
     number: int
     citation: Citation
     source_path: str
+    vault: str | None = None
 
 
 class Shown(NamedTuple):
@@ -48,16 +49,16 @@ class Shown(NamedTuple):
 
 def shown_hits(result: SearchResult) -> Shown:
     """The hits of a search by their ranks."""
-    places = tuple(Place(hit.rank, hit.citation, hit.source_path) for hit in result.hits)
+    places = tuple(Place(hit.rank, hit.citation, hit.source_path, hit.vault) for hit in result.hits)
     return Shown("search", result.query.text, places)
 
 
 def shown_files(result: SearchResult) -> Shown:
     """The files of a search, each once and by its best hit, numbered in order."""
-    best: dict[str, Citation] = {}
+    best: dict[str, Passage] = {}
     for hit in result.hits:
-        best.setdefault(hit.source_path, hit.citation)
-    places = (Place(number, citation, path) for number, (path, citation) in enumerate(best.items(), 1))
+        best.setdefault(hit.source_path, hit)
+    places = (Place(number, each.citation, path, each.vault) for number, (path, each) in enumerate(best.items(), 1))
     return Shown("search", result.query.text, tuple(places))
 
 
@@ -76,10 +77,7 @@ def keep_shown(file: Path, shown: Shown) -> str | None:
     stored = {
         "command": shown.command,
         "question": shown.question,
-        "places": [
-            {"number": each.number, "citation": citation_to_json(each.citation), "source_path": each.source_path}
-            for each in shown.places
-        ],
+        "places": [{**each._asdict(), "citation": citation_to_json(each.citation)} for each in shown.places],
     }
     try:
         replace_file(file, json.dumps(stored, ensure_ascii=False).encode("utf-8", "surrogateescape"))
@@ -103,7 +101,7 @@ def last_shown(file: Path) -> Shown | None:
     try:
         stored = json.loads(file.read_text(encoding="utf-8", errors="surrogateescape"))
         places = tuple(
-            Place(each["number"], citation_from_json(each["citation"]), each["source_path"])
+            Place(each["number"], citation_from_json(each["citation"]), each["source_path"], each.get("vault"))
             for each in stored["places"]
         )
         return Shown(stored["command"], stored["question"], places)

@@ -57,12 +57,14 @@ class Opening(NamedTuple):
     is_at_place: bool
 
 
-def find_opening(session: Base, typed: str, answer_id: str | None, env: Mapping[str, str]) -> Opening:
-    """What `kb open` runs for a number of the list shown last (or of an answer), a citation, or a file.
+def find_opening(
+    session: Base, typed: str, answer_id: str | None, env: Mapping[str, str], shown: Place | None = None
+) -> Opening:
+    """What `kb open` runs for a number of the list shown last (or of an answer), a citation, or a file; or for `shown`.
 
     Raises: UsageError, InvalidCitation, NotFound where there is no such citation or file.
     """
-    citation, path = _place(session, typed, answer_id)
+    citation, path = _place(session, typed, answer_id) if shown is None else (shown.citation, Path(shown.source_path))
     _require_unpacked(citation.to_uri() if citation else typed, path)
     if not path.is_file():
         raise NotFound(f"{path} is not there", "kb ingest updates the index; kb verify finds what moved")
