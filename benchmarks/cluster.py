@@ -41,7 +41,7 @@ MOST_OF_A_WORKER = 0.05
 LEAST_OF_LOCAL = 0.95
 LEAST_OF_IDEAL = 0.9
 MOST_TIMES_CONTENT = 1.3
-# From here on, the core of this process counts as full.
+# From here on, the core of this process counts as full, and so do those of the machine that has all of the cluster.
 _FULL = 0.9
 
 _WORKER = """
@@ -85,13 +85,17 @@ print(total, flush=True)
 
 
 class Run(NamedTuple):
-    """One embedding of a base: passages, seconds on the clock and of this process, bytes on the wire and of content."""
+    """One embedding of a base: passages, seconds on the clock, bytes on the wire and of content.
+
+    `cpu_s`: processor time of this process; `beside_s`: of scheduler and workers, which on one machine share its cores.
+    """
 
     passages: int
     wall_s: float
     cpu_s: float
     wire_bytes: int
     content_bytes: int
+    beside_s: float
 
 
 def measure(data: Path | None = None) -> Measurement:
@@ -116,6 +120,7 @@ def _measurement(runs: dict[tuple[tuple[float, int], int], Run], of_local: float
     for (kind, workers), run in runs.items():
         ideal_s = run.passages * kind[0] / workers
         cores, of_ideal = run.cpu_s / run.wall_s, ideal_s / run.wall_s
+        all_cores = (run.cpu_s + run.beside_s) / run.wall_s
         times = run.wire_bytes / run.content_bytes
         cpu_ms = 1000 * run.cpu_s / run.passages
         rows.append(
@@ -127,6 +132,7 @@ def _measurement(runs: dict[tuple[tuple[float, int], int], Run], of_local: float
                 round(of_ideal, 2),
                 round(cpu_ms, 2),
                 round(cores, 2),
+                round(all_cores, 2),
                 round(times, 2),
             )
         )
@@ -139,9 +145,19 @@ def _measurement(runs: dict[tuple[tuple[float, int], int], Run], of_local: float
         targets.append(
             Target(f"{name}: bytes on the wire, of text and vector", round(times, 2), "≤", MOST_TIMES_CONTENT)
         )
-        if cores < _FULL:
+        if cores < _FULL and all_cores < _FULL * (os.cpu_count() or 1):
             targets.append(Target(f"{name}: of ideal", round(of_ideal, 2), "≥", LEAST_OF_IDEAL))
-    columns = ("a passage", "workers", "passages", "a second", "of ideal", "ms here", "cores here", "bytes ×")
+    columns = (
+        "a passage",
+        "workers",
+        "passages",
+        "a second",
+        "of ideal",
+        "ms here",
+        "cores here",
+        "cores of all",
+        "bytes ×",
+    )
     return Measurement(
         "cluster", (Table("Workers that sleep instead of computing", columns, tuple(rows)),), tuple(targets)
     )
@@ -150,10 +166,18 @@ def _measurement(runs: dict[tuple[tuple[float, int], int], Run], of_local: float
 def _slept(kind: tuple[float, int], workers: int, passages: int) -> Run:
     with _base(kind[1], passages) as base, _cluster(workers, kind[0]) as address:
         with _counted(address) as (proxy, counted):
-            start_s, start_cpu_s = perf_counter(), process_time()
+            start_s, start_cpu_s, start_beside_s = perf_counter(), process_time(), _children_s()
             done = _embed(base, proxy)
             wall_s, cpu_s = perf_counter() - start_s, process_time() - start_cpu_s
-        return Run(done, wall_s, cpu_s, sum(counted), _content_bytes(base))
+            beside_s = _children_s() - start_beside_s
+        return Run(done, wall_s, cpu_s, sum(counted), _content_bytes(base), beside_s)
+
+
+def _children_s() -> float:
+    """The processor time of the processes that this one has started and that run."""
+    import psutil
+
+    return sum(sum(each.cpu_times()[:2]) for each in psutil.Process().children())
 
 
 def _real() -> tuple[float, float]:

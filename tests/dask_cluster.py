@@ -70,6 +70,14 @@ MANNERS = {
         "",
         _REPLACED.format("Path(os.environ['RECORD'], str(time.time_ns())).write_text('\\n'.join(texts))"),
     ),
+    "recording readings": (
+        "",
+        "reader = there.read_there\n"
+        "def read_there(name, wanted, question, headed, chars, places):\n"
+        "    Path(os.environ['RECORD'], str(time.time_ns())).write_text(headed)\n"
+        "    return reader(name, wanted, question, headed, chars, places)\n"
+        "there.read_there = read_there",
+    ),
     "deadly": ("", "cluster.in_process = lambda limits, function, *given: os._exit(9)"),
 }
 

@@ -310,12 +310,12 @@ class AnswerPoint(NamedTuple):
     "eval_calibration.v2",
     title="EvalCalibrationV2",
     fields="""asked version score_gate answer_precision answerable unanswerable placed auroc=gate.auroc gates=gate.table
-        answers""",
+        answers notes""",
 )
 class CalibrationReport(NamedTuple):
     """How well two thresholds separate questions. `asked` names the files of questions, `version` the fitted weights.
 
-    `placed` counts the answerable questions whose correct place is known.
+    `placed` counts the answerable questions whose correct place is known. `notes`: what a cluster could not do.
     """
 
     asked: str
@@ -327,3 +327,4 @@ class CalibrationReport(NamedTuple):
     placed: int
     gate: Separation
     answers: tuple[AnswerPoint, ...]
+    notes: tuple[str, ...] = ()

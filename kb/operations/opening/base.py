@@ -68,12 +68,13 @@ class Base:
         many: bool = False,
         audience: Audience | None = None,
         models: LoadedModels | None = None,
+        judge: PassageJudge | None = None,
     ) -> None:
         """Opens nothing before it is needed, so a base may be made before there is a file.
 
         `many` prepares for many questions, for example by the ANN index of a large base; without it the first answer
         comes sooner. The `audience` does not see what is hidden from it; None is the owner, who sees all. `models` are
-        taken if they are of the configured folder.
+        taken if they are of the configured folder; `judge` in place of the installed one.
         """
         if models is None or models.model_dir != config.model_dir:
             models = LoadedModels(config.model_dir, many=many)
@@ -81,6 +82,7 @@ class Base:
         self.hides = False
         self._config = self._given = config
         self._many = many
+        self._judge = judge
         self._audience = audience
         self._rules_of: _FileState | None = None
         self._free: list[tuple[FileIdentity | None, Base]] = []
@@ -233,7 +235,9 @@ class Base:
     @property
     def judge(self) -> PassageJudge | None:
         """What reads a question and a passage together; None without an installed one, or where no model is wanted."""
-        return None if self.config.models_embedding.provider == "none" else self.models.judge()
+        if self.config.models_embedding.provider == "none":
+            return None
+        return self._judge or self.models.judge()
 
     def visible(self, filters: SearchFilters) -> SearchFilters:
         """The filters, among the documents that this base shows."""
