@@ -114,7 +114,8 @@ def _columns(
     is_column = _is_column if gutter == _GUTTER else _is_full_column
     least_white = gutter if _is_tall(ink, area, line) else max(gutter, short_gutter)
     stretches = _between(_filled(part, 0), max(2, round(least_white * line)), _RULE * line)
-    stretches = _with_whole_rows(part, stretches, line)
+    if len(stretches) > 1:
+        stretches = _with_whole_rows(part, stretches, line)
     if len(stretches) < 2 or not all(is_column(part[:, start:end], line) for start, end in stretches):
         return [area]
     middles = [area.left + (end + start) // 2 for (_, end), (start, _) in pairwise(stretches)]
