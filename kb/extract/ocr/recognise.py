@@ -40,6 +40,9 @@ _SURE_PAGE_CONFIDENCE = 0.70
 _SURE_AREA_CONFIDENCE = 0.80
 _LEAST_EVIDENCE = 3.0
 
+# With so many lines the lines of an area are found; where letters are doubtful, no other mode finds other lines.
+_MANY_LINES = 20
+
 # In heights of a line: the longest cell of a row that tesseract takes for a line.
 _CELL = 12.0
 
@@ -148,12 +151,17 @@ def _read(page: PageImage, languages: str) -> _Read:
     areas = [area.scaled(across, down) for area in column_blocks(ink_of(small))]
     found: list[Sequence[Line]] = [*read_areas(page.image, areas, languages, LINES)]
     for mode in (COLUMN, WHOLE_PAGE):  # other line-finding modes for a doubtful area
-        doubtful = [at for at, lines in enumerate(found) if _confidence(lines) < _SURE_AREA_CONFIDENCE]
+        doubtful = [at for at, lines in enumerate(found) if _is_doubtful(lines)]
         others = read_areas(page.image, [areas[at] for at in doubtful], languages, mode)
         for at, lines in zip(doubtful, others, strict=True):
             found[at] = max(found[at], lines, key=_evidence)
     rows = [tuple(_whole_rows(lines)) for lines in found]
     return _Read(page, tuple(with_doubtful_words_read_again(page.image, rows, languages)))
+
+
+def _is_doubtful(lines: Sequence[Line]) -> bool:
+    """Whether an area may be read better in another mode than the one that found these lines."""
+    return _confidence(lines) < (_SURE_PAGE_CONFIDENCE if len(lines) >= _MANY_LINES else _SURE_AREA_CONFIDENCE)
 
 
 def _whole_rows(lines: Sequence[Line]) -> list[Line]:

@@ -15,7 +15,7 @@ from statistics import median
 from PIL.Image import Image
 
 from kb.extract.ocr.geometry import Rectangle
-from kb.extract.ocr.tesseract import ONE_LINE, Line, Word, read_areas
+from kb.extract.ocr.tesseract import ONE_LINE, Line, Word, read_areas, read_images
 
 KOREAN, ENGLISH = "kor", "eng"
 
@@ -34,7 +34,7 @@ _NUMBER = r"[$€£¥₩+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.:/-]\d+)*)%?
 _FIGURES = re.compile(rf"{_NUMBER}(?: {_NUMBER})*")
 
 # A figure is read at its size, and smaller: a point between digits is lost among large letters.
-_FIGURE_SIZES = (1.0, 0.75)
+_SMALLER = 0.75
 
 
 def with_doubtful_words_read_again(
@@ -115,18 +115,17 @@ def _with_sure_figures(image: Image, blocks: Sequence[Sequence[Line]]) -> list[t
         for words in cells(line, line_height(block))[1:]
         if len(words) == 1 and words[0].confidence < _SURE_WORD_CONFIDENCE and not _HANGUL.search(words[0].text)
     ]
+    smaller = image.resize((round(image.width * _SMALLER), round(image.height * _SMALLER))) if doubtful else image
+    areas = [word.area for word in doubtful]
+    pictures = [image.crop(area) for area in areas]
+    pictures += [smaller.crop(area.scaled(_SMALLER, _SMALLER)) for area in areas]
+    found = read_images(pictures, ENGLISH, ONE_LINE)
     sure: dict[Word, Word] = {}
-    for size in _FIGURE_SIZES:
-        left = [word for word in doubtful if word not in sure]
-        if not left:
-            break
-        small = image.resize((round(image.width * size), round(image.height * size)))
-        found = read_areas(small, [word.area.scaled(size, size) for word in left], ENGLISH, ONE_LINE)
-        for word, lines in zip(left, found, strict=True):
-            if len(lines) == 1 and _FIGURES.fullmatch(lines[0].text):
-                confidence = min(read.confidence for read in lines[0].words)
-                if confidence >= max(_SURE_FIGURE_CONFIDENCE, word.confidence):
-                    sure[word] = word._replace(text=lines[0].text, confidence=confidence)
+    for word, lines in zip([*doubtful, *doubtful], found, strict=True):
+        if word not in sure and len(lines) == 1 and _FIGURES.fullmatch(lines[0].text):
+            confidence = min(read.confidence for read in lines[0].words)
+            if confidence >= max(_SURE_FIGURE_CONFIDENCE, word.confidence):
+                sure[word] = word._replace(text=lines[0].text, confidence=confidence)
     return [tuple(_replaced(line, sure) for line in lines) for lines in rows]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "9"
+METHOD_VERSION = "10"
 
 NEEDED_BY = "images and scanned pages"
 
@@ -103,20 +103,23 @@ def check_languages(languages: str) -> None:
 
 def read_areas(image: Image, areas: Sequence[Rectangle], languages: str, mode: int) -> list[list[Line]]:
     """The lines of each area of an image, in the image's pixels. Raises: ModelMissing, ExtractFailed, EngineFailed."""
+    found = read_images([image.crop(area) for area in areas], languages, mode)
+    return [[line.moved(area.left, area.top) for line in lines] for area, lines in zip(areas, found, strict=True)]
+
+
+def read_images(images: Sequence[Image], languages: str, mode: int) -> list[list[Line]]:
+    """The lines of each image, in its pixels. Raises: ModelMissing, ExtractFailed, EngineFailed."""
     from PIL import ImageOps
 
-    if not areas:
+    if not images:
         return []
     with tempfile.TemporaryDirectory(prefix="kb-ocr-") as directory:
-        pictures = [Path(directory, f"{at:06}.pgm") for at in range(len(areas))]
-        for picture, area in zip(pictures, areas, strict=True):
+        pictures = [Path(directory, f"{at:06}.pgm") for at in range(len(images))]
+        for picture, image in zip(pictures, images, strict=True):
             # With a white margin: letters at the very edge are misread.
-            ImageOps.expand(image.crop(area), _MARGIN_PIXELS, fill=255).save(picture)
+            ImageOps.expand(image, _MARGIN_PIXELS, fill=255).save(picture)
         found = read_pictures(pictures, languages, mode)
-    return [
-        [line.moved(area.left - _MARGIN_PIXELS, area.top - _MARGIN_PIXELS) for line in lines]
-        for area, lines in zip(areas, found, strict=True)
-    ]
+    return [[line.moved(-_MARGIN_PIXELS, -_MARGIN_PIXELS) for line in lines] for lines in found]
 
 
 def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[Line]]:
