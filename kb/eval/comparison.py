@@ -39,7 +39,9 @@ _ROWS_AT_ONCE = 250
 
 
 class Difference(NamedTuple):
-    """A mean paired difference, its interval at LEVEL, and how likely chance alone gives one as large."""
+    """A mean paired difference, its interval at LEVEL, and the probability that chance alone gives one as large
+    (`p_value`).
+    """
 
     mean: float
     low: float
@@ -76,12 +78,12 @@ def paired_difference(differences: Sequence[float]) -> Difference:
 
 
 def p_text(p_value: float) -> str:
-    """A p-value as text; resampling cannot distinguish very small ones."""
+    """A p-value as text; a very small one is shown as below the smallest that resampling can tell."""
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def compare(before: MeasuredRun, after: MeasuredRun, *, tolerance: float) -> Comparison:
-    """The comparison of two runs; questions that only one of them asked are left out."""
+    """Compares two runs; questions that only one of them asked are left out."""
     shared = sorted(before.answered.keys() & after.answered.keys())
     moved = [MovedQuestion(query_id, before.answered[query_id], after.answered[query_id]) for query_id in shared]
     return Comparison(

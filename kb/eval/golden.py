@@ -1,4 +1,4 @@
-"""A golden set: questions with the passages that a good knowledge base finds. Reads and writes its YAML."""
+"""Golden sets: questions with the passages that a good knowledge base should find. Reads and writes their YAML."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from kb.errors import GoldenInvalid, InvalidCitation
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One thing a question should find: a file, lines of it (from 1, both ends included), a document or a passage.
+    """One thing that a question should find: a file, lines of a file (from 1, both ends included), a document or a
+    passage.
 
-    Exactly one of `path`, `doc_id` and `chunk_id` is set. Paths and lines still hold when the text is cut again; ids
-    do not. `grade` is the gain of finding it; `line` is where the golden file says so.
+    Exactly one of `path`, `doc_id` and `chunk_id` is set. Paths and lines stay valid when documents are cut again; ids
+    do not. `grade` is the gain of finding it; `line` is its line in the golden file.
     """
 
     grade: int
@@ -33,9 +34,9 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question of a golden set; an unanswerable one expects nothing.
+    """One question of a golden set; an unanswerable question expects nothing.
 
-    `must_contain` are strings that belong in an answer, `forbidden` such as must not be in it.
+    An answer should contain all strings of `must_contain` and none of `forbidden`.
     """
 
     id: str
@@ -51,7 +52,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class GoldenSet:
-    """The questions of one file, in its order, each id once."""
+    """The questions of one file, in its order; ids are unique."""
 
     suite: str
     file: Path
@@ -70,7 +71,7 @@ _LINE_FRAGMENT = re.compile(r"#L\d+(-L\d+)?$")
 
 
 class Problem(Exception):
-    """Something wrong at a line of a golden file, from 1."""
+    """A fault at a line of a golden file, from 1."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(what)
@@ -79,7 +80,7 @@ class Problem(Exception):
 
 
 def read_golden(file: Path) -> GoldenSet:
-    """The golden set in `file`. Raises: GoldenInvalid naming every fault with its line."""
+    """Reads the golden set in `file`. Raises: GoldenInvalid with every fault and its line."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -89,7 +90,7 @@ def read_golden(file: Path) -> GoldenSet:
 
 
 def parse_golden(text: str, file: Path) -> GoldenSet:
-    """The golden set that `text` spells. Raises: GoldenInvalid naming every fault with its line."""
+    """Parses a golden set. Raises: GoldenInvalid with every fault and its line."""
     loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
     try:
         root = yaml.compose(text, Loader=loader)
@@ -115,7 +116,7 @@ def parse_golden(text: str, file: Path) -> GoldenSet:
 
 
 def invalid(file: Path, problems: Sequence[Problem], hint: str = _HINT) -> GoldenInvalid:
-    """The error that names the problems of a file, the first few in full."""
+    """The error for the problems of a file; it lists the first few in full."""
     ordered = sorted(problems, key=lambda problem: problem.line)
     shown = "; ".join(f"{file}:{problem.line}: {problem.what}" for problem in ordered[:_SHOWN_PROBLEMS])
     rest = len(ordered) - _SHOWN_PROBLEMS
@@ -123,13 +124,13 @@ def invalid(file: Path, problems: Sequence[Problem], hint: str = _HINT) -> Golde
 
 
 def write_golden(golden: GoldenSet) -> str:
-    """The text of a golden set, one block per question; reading it gives the same set."""
+    """The text of a golden set, one block per question; parsing it gives an equal set."""
     blocks = [f"suite: {_quoted(golden.suite)}\nquestions:\n", *map(question_yaml, golden.questions)]
     return "\n".join(blocks)
 
 
 def question_yaml(question: Question) -> str:
-    """One question as an item of the list `questions`; strings as JSON spells them, which YAML reads."""
+    """One question as an item of the list `questions`. Strings are written as in JSON, which is valid YAML."""
     lines = [f"- id: {_quoted(question.id)}", f"  query: {_quoted(question.query)}"]
     lines += [f"  {key}: {_quoted(value)}" for key in ("lang", "category") if (value := getattr(question, key))]
     if not question.answerable:
@@ -196,7 +197,7 @@ def _question(node: yaml.Node) -> Question:
 
 
 def _expectation(node: yaml.Node) -> Expectation:
-    """`path`, `path#L3-L9`, or a mapping of path, lines and grade."""
+    """Parses an expectation: `path`, `path#L3-L9`, or a mapping of path, lines and grade. Raises: Problem."""
     if isinstance(node, yaml.ScalarNode):
         text, line = _text(node), _line(node)
         if not _LINE_FRAGMENT.search(text):
@@ -219,7 +220,7 @@ def _expectation(node: yaml.Node) -> Expectation:
 
 
 def read_expected(value: object, line: int) -> tuple[Expectation, ...]:
-    """The expectations in a JSON value: one or a list, each spelled as in a golden set. Raises: Problem."""
+    """Parses the expectations in a JSON value, one or a list, each written as in a golden set. Raises: Problem."""
     node = yaml.compose(json.dumps(value, ensure_ascii=False), Loader=yaml.SafeLoader)
     items = _sequence(node) if isinstance(node, yaml.SequenceNode) else [node] if node is not None else []
     try:
@@ -229,7 +230,7 @@ def read_expected(value: object, line: int) -> tuple[Expectation, ...]:
 
 
 def _lines(node: yaml.Node) -> tuple[int, int]:
-    """`12-20` or `12`."""
+    """Parses a range of lines: `12-20` or `12`. Raises: Problem."""
     first, dash, last = _text(node).partition("-")
     try:
         start, end = int(first), int(last if dash else first)

@@ -1,4 +1,4 @@
-"""Resolves the expectations of questions in this index, and grades hits and answers for `eval_query_results`."""
+"""Finds the expected passages of questions in this index, and grades hits and answers for `eval_query_results`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kb.store import queries
 
 
 class Expected(NamedTuple):
-    """The expected results of a question: grades of documents by path, and of passages by id.
+    """The expected results of a question: the grades of documents by path, and of passages by id.
 
-    `names_passages`: lines or passages are expected, not only whole documents. `sources`: the file of each document on
-    this machine, by path.
+    `names_passages`: the question expects lines or passages, not only whole documents. `sources` gives the file of each
+    document on this machine, by path.
     """
 
     documents: Mapping[str, int]
@@ -29,7 +29,7 @@ class Expected(NamedTuple):
 def resolve(golden: GoldenSet, passages: Iterable[queries.PassageLines]) -> dict[str, Expected]:
     """The expected results of each question in this index, by question id.
 
-    Raises: GoldenInvalid naming, with their lines, the expectations that the index cannot meet.
+    Raises: GoldenInvalid with the expectations that are not in the index, and their lines.
     """
     by_path: dict[str, list[queries.PassageLines]] = defaultdict(list)
     path_of: dict[str, str] = {}
@@ -68,7 +68,7 @@ def _resolve_question(
 def _covered(
     expectation: Expectation, by_path: Mapping[str, Sequence[queries.PassageLines]], path_of: Mapping[str, str]
 ) -> Sequence[queries.PassageLines]:
-    """The passages an expectation covers. Raises Problem where there are none."""
+    """The passages that an expectation covers. Raises: Problem if there are none."""
     named = expectation.doc_id or expectation.chunk_id
     path = expectation.path or path_of.get(named or "", "")
     passages = by_path.get(path, ())
@@ -94,9 +94,9 @@ def _covered(
 def graded(
     expected: Expected, hits: Sequence[Passage], holds: Callable[[Passage], bool | None]
 ) -> Iterator[dict[str, Any]]:
-    """The hits of a question, with the grades of their passages and documents.
+    """The hits of a question as rows, each with the grades of its passage and document.
 
-    `holds`: whether the lines a hit cites hold its passage; None where it cites no lines.
+    `holds` tells whether the lines that a hit cites contain its passage, and None if it cites no lines.
     """
     documents: set[str] = set()
     for hit in hits:
@@ -119,7 +119,9 @@ def graded(
 
 
 def answered(question: Question, answer: Answer, ms: float) -> dict[str, Any]:
-    """An answer; unless it is a refusal, with whether it holds the required strings and none of the forbidden ones."""
+    """An answer as a row; unless it is a refusal, with whether it contains the required and none of the forbidden
+    strings.
+    """
     refused = answer.refusal_reason is not None
     found = holds_all(question.must_contain, answer.text)
     is_wrong = any(occurs(unwanted, answer.text, "words") for unwanted in question.forbidden)
@@ -134,14 +136,16 @@ def answered(question: Question, answer: Answer, ms: float) -> dict[str, Any]:
 
 
 def holds_all(wanted: Sequence[str], text: str) -> int | None:
-    """1 if the text holds every wanted string, else 0; None if no string is wanted."""
+    """1 if the text contains every wanted string, else 0; None if no string is wanted."""
     if not wanted:
         return None
     return int(all(occurs(each, text, "words") for each in wanted))
 
 
 def cited_lines_hold(lines: Sequence[str], start: int, end: int, text: str) -> bool:
-    """Whether lines `start` to `end` (from 1, both included) hold `text` word for word, and no line more."""
+    """Whether lines `start` to `end` (from 1, both included) contain `text` word for word, and no line more than
+    needed.
+    """
     cited = "\n".join(lines[start - 1 : end])
     if end > len(lines):
         return False

@@ -16,12 +16,12 @@ NOT_FOUND = None
 
 
 def direction(change: MetricChange) -> str:
-    """Worse or better beyond the noise, else empty."""
+    """`worse` or `better` if the change exceeds the noise, else ""."""
     return "worse" if change.regressed or change.high < 0 else "better" if change.low > 0 else ""
 
 
 def interval(change: MetricChange, *, reach: float, tolerance: float) -> str:
-    """One difference with its interval on an axis from −reach to reach; the band is the tolerance."""
+    """The plot of one difference with its interval, on an axis from −reach to reach; the band is the tolerance."""
     low, mean, high = change.low, change.difference, change.high
     width, height = 300, 26
     middle = height / 2
@@ -49,7 +49,7 @@ def interval(change: MetricChange, *, reach: float, tolerance: float) -> str:
 
 
 def grouped_bars(groups: Sequence[tuple[str, float, float]]) -> str:
-    """Two bars per group, 0 to 1: its label, its mean before and after."""
+    """The plot of groups, each given by its label and its means before and after (0 to 1): two bars per group."""
     row, left, width = 40, 130, 480
     height = row * len(groups) + 26
     scale = width - left - 60
@@ -70,9 +70,10 @@ def grouped_bars(groups: Sequence[tuple[str, float, float]]) -> str:
 
 
 def risk_coverage(before: Sequence[tuple[float, bool]], after: Sequence[tuple[float, bool]]) -> str:
-    """The share of wrong first hits among the questions a run is surest of, for every share of questions.
+    """The plot of the share of wrong first hits among the questions a run is surest of, for every share of questions.
 
-    For each question of a run: how sure the run was of its first hit, and whether that was right.
+    Each argument has, for each question of a run, how sure the run was of its first hit, and whether that hit was
+    right.
     """
     left, top, width, height = 48, 12, 480, 300
     right, bottom = width - 14, height - 40
@@ -102,7 +103,9 @@ def risk_coverage(before: Sequence[tuple[float, bool]], after: Sequence[tuple[fl
 
 
 def rank_movement(ranks: Iterable[tuple[int | None, int | None]], k: int) -> str:
-    """From the rank of the first relevant hit before to its rank after; thick lines are many questions."""
+    """The plot from the rank of the first relevant hit before to its rank after; a thick line stands for many
+    questions.
+    """
     left, top, width = 70, 22, 480
     right = width - 70
     places: list[int | None] = [*range(1, min(k, 10) + 1), NOT_FOUND]
@@ -138,7 +141,7 @@ def rank_movement(ranks: Iterable[tuple[int | None, int | None]], k: int) -> str
 
 
 def sorted_changes(changes: Sequence[float]) -> str:
-    """One bar per question, from the one that lost most to the one that gained most."""
+    """The plot of one bar per question, from the largest loss to the largest gain."""
     left, top, width, height = 48, 12, 480, 306
     right, bottom = width - 14, height - 28
     ordered = sorted(changes)
@@ -168,7 +171,7 @@ def sorted_changes(changes: Sequence[float]) -> str:
 
 
 def _risks(confidences: Sequence[tuple[float, bool]]) -> list[tuple[float, float]]:
-    """(coverage, risk) after each question, the surest first (El-Yaniv and Wiener 2010)."""
+    """The pairs (coverage, risk) after each question, the surest question first (El-Yaniv and Wiener 2010)."""
     wrong = 0
     curve = []
     for at, (_, is_right) in enumerate(sorted(confidences, key=lambda each: -each[0]), 1):

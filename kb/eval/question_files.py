@@ -1,8 +1,8 @@
-"""Questions in other files than golden sets: a folder of a judged set, and lines of answerable and other questions.
+"""Questions in files other than golden sets: judged folders, and files of answerable and unanswerable questions.
 
-A folder has `queries.jsonl` and `qrels.tsv`, the usual form of judged sets. A line of a file for calibration is a
-question in plain text, or a JSON object with `text`; an answerable one may say where its answer stands and what belongs
-in it: `expected` and `must_contain`, spelled as in a golden set.
+A judged folder has `queries.jsonl` and `qrels.tsv`, the usual form of judged sets. A file for calibration has a
+question per line, in plain text or as a JSON object with `text`. An answerable question may give the place and strings
+of its answer: `expected` and `must_contain`, written as in a golden set.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ _COLUMNS = ("query_id", "path", "relevance")
 
 
 def read_judged_folder(queries: Path, qrels: Path | None, *, suite: str, prefix: str = "") -> GoldenSet:
-    """The questions that somebody judged: with a relevant document, or said to be unanswerable.
+    """The judged questions of a folder: those with a relevant document or marked as unanswerable.
 
-    `prefix` is put before every path: where the documents lie below the workspace root. `qrels` may be missing where
-    each line of `queries` says `answerable`.
-    Raises: GoldenInvalid naming file and line.
+    `prefix` is put before every path, for documents in a folder below the workspace root. `qrels` may be None if each
+    line of `queries` has `answerable`. Raises: GoldenInvalid with file and line.
     """
     judged = _read_qrels(qrels) if qrels is not None else {}
     questions = tuple(_read_queries(queries, judged, prefix))
@@ -40,13 +39,13 @@ def read_judged_folder(queries: Path, qrels: Path | None, *, suite: str, prefix:
 
 
 def count_questions(queries: Path) -> int:
-    """How many lines have a question, judged or not."""
+    """How many questions a file has, judged or not."""
     with _opened(queries) as lines:
         return sum(bool(line.strip()) for line in lines)
 
 
 def _read_qrels(file: Path) -> Mapping[str, dict[str, int]]:
-    """Question id → path → relevance above 0."""
+    """The relevance (above 0) of each path, by question id."""
     judged: dict[str, dict[str, int]] = defaultdict(dict)
     with _opened(file) as lines:
         rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -106,9 +105,9 @@ _LINE_HINT = 'a line is a question, or looks like {"text": "언제 고치나?", 
 
 
 def read_labelled(answerable: Path, unanswerable: Path) -> list[Question]:
-    """The questions of both files, each with its text as its id.
+    """The questions of both files; the id of a question is its text.
 
-    Raises: UsageError naming a line that is no question, contradicts its file, or is in both files.
+    Raises: UsageError with a line that is no question, contradicts its file, or is in both files.
     """
     found = [*_questions(answerable, True), *_questions(unanswerable, False)]
     both = {each.id for each in found if each.answerable} & {each.id for each in found if not each.answerable}

@@ -1,6 +1,6 @@
-"""A run's report in its folder, for programs and people (frozen design §6.3), and a comparison of two runs as a page.
+"""Writes the report of a run into its folder, for programs and people, and a comparison of two runs as a page.
 
-The page is one HTML file that needs nothing else: figures, plots, and the questions that moved most.
+The page is one self-contained HTML file: figures, plots, and the questions that changed most.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def write_run_files(folder: Path, run: EvalRun, results: Iterable[queries.Result
 
 
 def report_page(run: EvalRun) -> str:
-    """The run's mean metrics as Markdown, of all questions and of each group."""
+    """The mean metrics of a run as Markdown, over all questions and for each group."""
     head = f"# {run.name or run.run_id[:8]}: {run.suite}\n\n{run.mode}, k = {run.k}, {run.created_at}\n\n"
     return head + markdown_table(run.groups) + f"\n\n```json\n{run.versions_json}\n{run.config_snapshot_json}\n```\n"
 
 
 def markdown_table(groups: Sequence[GroupMetrics]) -> str:
-    """One row per group; metrics that no question says anything about are left out."""
+    """A Markdown table with one row per group; metrics that no question has are left out."""
     shown = [metric for metric in METRICS if any(getattr(group, metric.name) is not None for group in groups)]
     columns = ["questions", *(metric.label for metric in shown), "p50 ms", "p95 ms"]
     lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]
@@ -75,7 +75,7 @@ _STYLE = Path(__file__).with_name("report.css")
 
 
 def comparison_page(comparison: Comparison) -> str:
-    """The page, as text."""
+    """The comparison as one HTML page."""
     before, after = _name(comparison.before), _name(comparison.after)
     title = f"{before} → {after}"
     parts = [
@@ -151,7 +151,7 @@ def _metrics(comparison: Comparison) -> str:
 
 
 def _shared(comparison: Comparison) -> list[tuple[QueryMetrics, QueryMetrics]]:
-    """The metrics of each question that both runs asked."""
+    """The metrics in both runs of each question that both asked."""
     before, after = comparison.before.answered, comparison.after.answered
     return [(before[query_id].metrics, after[query_id].metrics) for query_id in before.keys() & after.keys()]
 

@@ -23,7 +23,7 @@ from kb.store.migrate import build_fts
 
 @dataclass(frozen=True, slots=True)
 class RebuildRequest:
-    """The parts to rebuild, in this order. `model` replaces the configured one."""
+    """The parts to rebuild, in this order. `model` is a model to embed with instead of the configured one."""
 
     fts: bool = False
     mirror: bool = False
@@ -37,8 +37,8 @@ class RebuildRequest:
 def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: RunHandle) -> RebuildReport:
     """Rebuilds the requested parts.
 
-    The lexical index changes in one transaction: searches see the old one or the new one.
-    Raises: NotIndexed, StoreBusy; ModelMissing and its kin for embeddings.
+    The lexical index changes in one transaction, so that a search sees the old or the new one. Raises: NotIndexed,
+    StoreBusy; for embeddings also ModelMissing and other ModelErrors.
     """
     report = RebuildReport()
     with_vectors = request.embeddings or request.mirror or request.lance or request.ann or request.drop_unused
@@ -81,7 +81,7 @@ def rebuild(sqlite: Path, request: RebuildRequest, plan: EmbeddingPlan, handle: 
 
 
 def show_tables(session: Base, plan: EmbeddingPlan) -> RebuildReport:
-    """The vector tables; nothing is changed. Raises: NotIndexed and its kin."""
+    """Lists the vector tables; changes nothing. Raises: NotIndexed and other StoreErrors."""
     with session.reading() as base:
         return RebuildReport(tables=vector_upkeep.vector_tables(base.db, plan))
 
@@ -100,7 +100,7 @@ def cache_stats(config: Config) -> CacheReport:
 
 
 def prune_caches(config: Config, max_bytes: int) -> CacheReport:
-    """Deletes the least recently used entries until the caches take `max_bytes` together, each its share.
+    """Deletes the least recently used entries until both caches together take `max_bytes`, each its share.
 
     Raises: StoreReadOnly in read-only mode.
     """
@@ -115,6 +115,6 @@ def prune_caches(config: Config, max_bytes: int) -> CacheReport:
 
 
 def _open(name: str, path: Path, max_bytes: int | None) -> VectorCache | DerivedCache:
-    """A cache that is trimmed to `max_bytes` on close; not trimmed for None."""
+    """Opens a cache, which is trimmed to `max_bytes` when it is closed; None does not trim it."""
     limit = path.stat().st_size * 2 if max_bytes is None else max_bytes
     return VectorCache(path, "", limit) if name == "vectors" else DerivedCache(path, limit)

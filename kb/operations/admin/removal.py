@@ -1,4 +1,4 @@
-"""Removes data that kb has made: documents from all of it, `kb forget`; a part of it or all, `kb reset`.
+"""Removes data that kb has made: everything of some documents (`kb forget`), or a part or all of it (`kb reset`).
 
 The user's files, the configuration and the models stay.
 """
@@ -50,7 +50,7 @@ _DOCUMENTS_A_TRANSACTION = 200
 
 
 class Named(NamedTuple):
-    """The documents to forget: a file or folder, those with a tag, or the paths that match a glob."""
+    """The documents to forget: a file or folder, the documents with a tag, or the paths that match a glob."""
 
     path: str | None = None
     tag: str | None = None
@@ -58,7 +58,7 @@ class Named(NamedTuple):
 
 
 def plan_forget(config: Config, named: Named) -> ForgetReport:
-    """The report of a dry run; nothing changes. Raises: UsageError, NotIndexed and its kin."""
+    """Reports what `forget` would remove; changes nothing. Raises: UsageError, NotIndexed and other StoreErrors."""
     with open_base(config) as session, session.reading() as base:
         paths = _paths(base.db, config, named)
         _list(base.db, paths)
@@ -68,8 +68,8 @@ def plan_forget(config: Config, named: Named) -> ForgetReport:
 def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = False) -> ForgetReport:
     """Forgets the documents; `ignore` also adds them to `.kbignore`, so that the next ingest skips them.
 
-    An interrupted call has forgotten a part; the next call continues. Raises: UsageError, NotIndexed and its kin;
-    StoreBusy also while another program reads the old state.
+    If it is interrupted, a part is forgotten, and another call does the rest. Raises: UsageError, NotIndexed and other
+    StoreErrors; StoreBusy also while another program reads the old state.
     """
     require_writable()
     with writing(config.sqlite) as db:
@@ -103,7 +103,7 @@ def forget(config: Config, named: Named, handle: RunHandle, *, ignore: bool = Fa
 
 
 def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
-    """The paths of the documents to forget and of answers that cite them, with those of an interrupted run."""
+    """The paths of the documents to forget and of answers that cite them, including those of an interrupted call."""
     if sum(each is not None for each in named) != 1:
         raise UsageError("a path, --tag or --path-glob says what to forget", "kb forget notes/old.md")
     left = queries.select_unfinished(db)
@@ -128,7 +128,7 @@ def _paths(db: Connection, config: Config, named: Named) -> frozenset[str]:
 
 
 def _below(sources: Sources, typed: str) -> str:
-    """The stored path; the file need not exist."""
+    """The stored path of what the user typed; the file need not exist."""
     below = path_below(sources, typed)
     if below is None:
         below = typed_in(sources, typed)
@@ -138,7 +138,9 @@ def _below(sources: Sources, typed: str) -> str:
 
 
 def _list(db: Connection, paths: Iterable[str]) -> None:
-    """Lists the paths, their documents and everything derived from them, as `sql/exposure` does to hide them."""
+    """Lists the paths, their documents and everything derived from them in temporary tables, as `sql/exposure` does to
+    hide them.
+    """
     wanted = set(paths)
     ids = [row.doc_id for row in queries.select_all_paths(db) if row.workspace_path in wanted]
     queries.open_hidden(db)
@@ -176,12 +178,12 @@ def _report(db: Connection, config: Config, named: Named, paths: frozenset[str])
 
 
 def _as_pattern(path: str) -> str:
-    """The line of an ignore file that means this path alone."""
+    """The line of an ignore file that matches only this path."""
     return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
 
 
 def _write_lines(file: Path, lines: Iterable[str]) -> None:
-    """Adds the lines that the file lacks."""
+    """Adds those of the lines that the file does not have."""
     try:
         text = file.read_text(encoding="utf-8") if file.exists() else ""
         missing = [line for line in lines if line not in text.splitlines()]
@@ -203,7 +205,7 @@ def _calls(config: Config, paths: Iterable[str]) -> int:
 
 
 def _forget_files(db: Connection, config: Config, paths: frozenset[str]) -> None:
-    """Removes everything without a document, and everything that names the paths, from all other files."""
+    """Removes from the other files everything that has no document any more, and everything that names the paths."""
     assets = list(queries.select_asset_ids(db))
     for path in unreferenced_assets(config.asset_dir, {row.asset_id for row in assets}):
         path.unlink(missing_ok=True)
@@ -233,18 +235,20 @@ def _names(file: Path, paths: Iterable[str]) -> bool:
 
 
 def plan_reset(config: Config, part: ResetPart) -> ResetReport:
-    """Reports what a reset would remove; changes nothing. Raises: NotIndexed and its kin, but for `everything`."""
+    """Reports what `reset` would remove; changes nothing. Raises: NotIndexed and other StoreErrors, except for
+    `everything`.
+    """
     return ResetReport(part, _removable(config, part), done=False)
 
 
 def reset(config: Config, part: ResetPart, handle: RunHandle) -> ResetReport:
-    """Removes a part; the report has its size.
+    """Removes a part of kb's data; the report has its size.
 
-    `vectors`: passages are found by their words until the next ingest. `index`: documents, passages and vectors;
-    answers and evaluation runs stay. `answers`: with their conversations. `everything`: the SQLite file and all
-    files beside it, including caches and the files of runs; works on a damaged file too.
-    An interrupted call has removed a part; a second call continues.
-    Raises: NotIndexed and its kin (but for `everything`), StoreBusy, StoreReadOnly.
+    `vectors`: searches are by words until the next ingest. `index`: documents, passages and vectors; answers and
+    evaluation runs stay. `answers`: with their conversations. `everything`: the SQLite file and all files beside it,
+    including caches and the files of runs; works on a damaged file too. If it is interrupted, a part is removed, and
+    another call does the rest. Raises: NotIndexed and other StoreErrors (except for `everything`), StoreBusy,
+    StoreReadOnly.
     """
     require_writable()
     parts = _removable(config, part)
@@ -279,7 +283,7 @@ def _counted(config: Config, part: ResetPart) -> list[RemovedPart]:
 
 
 def _remove_vectors(db: Connection, config: Config, handle: RunHandle) -> None:
-    """Deletes the rows before the files, so that a search in between uses words alone."""
+    """Removes the vectors: first the rows and then the files, so that a search in between uses words alone."""
     with transaction(db):
         if mirrored(db) is not None or has_mirror(db):
             drop_mirror(db)
@@ -317,7 +321,7 @@ _REMOVERS: dict[ResetPart, Callable[[Connection, Config, RunHandle], None]] = {
 
 
 def _remove_everything(config: Config) -> None:
-    """Holds the writer's lock, so that no ingest writes at the same time."""
+    """Removes all of kb's files, under the writer lock so that no ingest writes meanwhile."""
     if not config.sqlite.parent.is_dir():
         return
     with writer_lock(config.sqlite):
@@ -334,17 +338,17 @@ def _remove_everything(config: Config) -> None:
 
 
 def _places(config: Config) -> list[Path]:
-    """The folders and files of kb that are there, the SQLite file last."""
+    """The existing folders and files of kb, the SQLite file last."""
     return [path for path in (*own_folders(config), *own_files(config)) if os.path.lexists(path)]
 
 
 def _files(path: Path) -> list[Path]:
-    """The files below a folder."""
+    """All files below a folder."""
     return [Path(folder, name) for folder, _, names in os.walk(path) for name in names]
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file, or of all files below a folder."""
+    """The size in bytes of a file, or of all files below a folder."""
     total = 0
     for file in _files(path) if path.is_dir() else (path,):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The service that runs `kb watch` from the login on: a user unit of systemd, or a launch agent of macOS."""
+"""The service that runs `kb watch` from login on: a user unit of systemd, or a launch agent of macOS."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WantedBy=default.target
 
 
 class Service(NamedTuple):
-    """A service: its file with the content, the commands that start it and those that end it."""
+    """A service: its file and the content of that, and the commands that start and stop the service."""
 
     file: Path
     content: bytes
@@ -40,7 +40,7 @@ class Service(NamedTuple):
 def watch_service(
     options: Sequence[str], root: Path, env: Mapping[str, str], platform: str = sys.platform, *, is_usual: bool
 ) -> Service:
-    """The service of `kb OPTIONS watch`; its name has no number where `is_usual`: with the usual configuration."""
+    """The service of `kb OPTIONS watch`; `is_usual`: it is for the default configuration, so its name has no number."""
     command = [sys.executable, "-P", "-m", "kb", *options, "watch"]
     name = "kb-watch" if is_usual else f"kb-watch-{crc32(os.fsencode(os.sep.join(options))):08x}"
     if platform == "darwin":
@@ -60,7 +60,7 @@ def watch_service(
 
 
 def install(service: Service) -> None:
-    """Writes the file and starts the service. Raises: FileError, UsageError."""
+    """Writes the file of the service and starts it. Raises: FileError, UsageError."""
     try:
         service.file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(service.file, service.content)
@@ -71,7 +71,7 @@ def install(service: Service) -> None:
 
 
 def uninstall(service: Service) -> None:
-    """Ends the service and removes its file. Raises: NotFound, FileError, UsageError."""
+    """Stops the service and removes its file. Raises: NotFound, FileError, UsageError."""
     if not service.file.exists():
         raise NotFound(f"there is no {service.file}", "kb watch --install makes it")
     for command in service.stop:
@@ -89,7 +89,7 @@ def _run(command: Sequence[str], hint: str) -> None:
 
 
 def _quoted(word: str) -> str:
-    """A word of a command in a unit (systemd.service, command lines): `$` and `%` would be replaced."""
+    """A word of a command line in a systemd unit, which would replace `$` and `%` in it."""
     return '"' + _escaped(word).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$") + '"'
 
 

@@ -90,7 +90,7 @@ def _make_dir(path: Path, make: Callable[[Path], None]) -> bool:
 
 
 def configured_installs(config: Config) -> tuple[str, ...]:
-    """The configured models that kb installs, not those that another program runs or the user's own files."""
+    """The configured models that kb installs, without models of other programs and the user's files."""
     theirs = config.models_embedding.provider in (OLLAMA, LLAMA_CPP)
     name = configured_model(config)
     embedders = (name,) if name is not None and (name in CATALOG or not theirs) else ()
@@ -98,7 +98,8 @@ def configured_installs(config: Config) -> tuple[str, ...]:
 
 
 def install_models(config: Config, names: Sequence[str], *, force: bool, handle: RunHandle) -> list[str]:
-    """Installs models one after another; returns their names. A complete model is not installed again.
+    """Installs models one after another and returns their names. A complete model is not installed again unless
+    `force`.
 
     Raises: StoreReadOnly, ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, with the current model unchanged.
     """
@@ -108,7 +109,7 @@ def install_models(config: Config, names: Sequence[str], *, force: bool, handle:
 
 
 def _install(name: str, model_dir: Path, handle: RunHandle, *, force: bool) -> str:
-    """A name outside the catalogue is taken for a fastembed name and fetched from its hub."""
+    """Installs one model; a name outside the catalogue is a fastembed name and is fetched from its hub."""
     handle.stop_if_canceled(f"{name} was installed", _GO_ON)
     if name in CATALOG:
         install_model(CATALOG[name], model_dir, _told(handle, f"{name} was installed", _GO_ON), force=force)
@@ -119,7 +120,7 @@ def _install(name: str, model_dir: Path, handle: RunHandle, *, force: bool) -> s
 
 
 def _told(handle: RunHandle, before: str, hint: str) -> Callable[[str, int, int], None]:
-    """A function that reports how many bytes a stage has done, and raises Canceled where the run is canceled."""
+    """A function that reports how many bytes of a stage are done, and raises Canceled if the run is canceled."""
 
     def tell(stage: str, done_bytes: int, total_bytes: int) -> None:
         handle.tell(StepProgress(stage, done_bytes, total_bytes, "bytes"))
@@ -130,7 +131,7 @@ def _told(handle: RunHandle, before: str, hint: str) -> Callable[[str, int, int]
 
 
 def model_statuses(config: Config) -> list[ModelStatus]:
-    """Every model that can be assembled without a hub, installed or not."""
+    """All models that kb can assemble without a hub, installed or not."""
     return [
         _status(config, name, entry.model, entry.licence, entry.installed_bytes, is_whole(entry, config.model_dir))
         for name, entry in CATALOG.items()
@@ -138,7 +139,8 @@ def model_statuses(config: Config) -> list[ModelStatus]:
 
 
 def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> list[ModelStatus]:
-    """The named models, or all that are installed, with every file's checksum compared; a fault is the `problem`.
+    """The named models (without names, all installed ones) with the checksums of their files compared; a fault is
+    `problem`.
 
     Raises: Canceled.
     """

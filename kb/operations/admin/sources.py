@@ -1,4 +1,4 @@
-"""Adds, removes, renames and moves further sources: the configuration, and what is stored of their documents."""
+"""Adds, removes, renames and moves further sources: in the configuration and in what is stored for their documents."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _WITH_PATH = frozenset(("path", "doc_path", "workspace_path", "uri"))
 def add(config: Config, name: str, root: str, values: dict[str, Any]) -> Source:
     """Adds a source to the configuration; the next ingest reads it.
 
-    Raises: ConfigError for a value that cannot be, a name in use, and a folder within that of another source;
-    FileVanished without such a folder.
+    Raises: ConfigError for an invalid value, a name in use, or a folder inside that of another source; FileVanished if
+    the folder does not exist.
     """
     file = _file(config)
     given = {key: value for key, value in values.items() if value not in (None, ())}
@@ -46,7 +46,7 @@ def add(config: Config, name: str, root: str, values: dict[str, Any]) -> Source:
 
 
 def plan_remove(config: Config, name: str) -> ForgetReport | None:
-    """What is stored of a source; None before the first ingest. Nothing changes. Raises: NotFound; StoreError."""
+    """What is stored for a source; None before the first ingest. Changes nothing. Raises: NotFound; StoreError."""
     _named(config, name)
     try:
         return plan_forget(config, Named(path=f"{name}:"))
@@ -55,18 +55,19 @@ def plan_remove(config: Config, name: str) -> ForgetReport | None:
 
 
 def remove(config: Config, name: str) -> None:
-    """Takes a source out of the configuration: its documents are hidden from agents, models and the page, until
-    `forget_source`, or the next ingest, removes them."""
+    """Removes a source from the configuration. Its documents are hidden from agents, models and the page until
+    `forget_source` or the next ingest removes them.
+    """
     remove_source(_file(config), _named(config, name).name)
 
 
 def forget_source(config: Config, name: str, handle: RunHandle) -> ForgetReport:
-    """Forgets the documents of a source that this configuration, which was read before, still has. Its files stay."""
+    """Forgets the documents of a removed source, which `config`, read before, still has. The source's files stay."""
     return forget(config, Named(path=f"{name}:"), handle)
 
 
 def move(config: Config, name: str, root: str) -> Source:
-    """Sets another root for a source in the configuration; what is stored does not change. Raises: as `add`."""
+    """Sets another root for a source in the configuration; stored data does not change. Raises: as `add`."""
     source, folder = _named(config, name), _folder(root)
     sources = config.sources
     further = tuple(each._replace(root=Path(folder)) if each is source else each for each in sources.further)
@@ -76,12 +77,12 @@ def move(config: Config, name: str, root: str) -> Source:
 
 
 def rename(config: Config, name: str, new: str, handle: RunHandle, *, embed: bool = True) -> IngestReport:
-    """Renames a source: in the configuration, in kept answers and conversations, and then by an ingest, which finds
-    its documents moved.
+    """Renames a source: in the configuration, in stored answers and conversations, and by an ingest that finds its
+    documents moved.
 
-    Ids follow from paths, so documents and passages have new ones; their vectors come from the cache, by their text.
-    Interrupted, the next ingest goes on. Raises: as `add`; FileVanished where the folder is not there: its files are
-    read; what `ingest` raises.
+    Documents and passages get new ids, as these depend on paths; their vectors come from the cache, by their text. If
+    it is interrupted, the next ingest does the rest. Raises: as `add`; FileVanished if the folder does not exist, as
+    its files are read; as `ingest`.
     """
     source = _named(config, name)
     if not os.path.isdir(source.root):
@@ -103,7 +104,7 @@ def rename(config: Config, name: str, new: str, handle: RunHandle, *, embed: boo
 
 
 def _rename_in_answers(db: Connection, name: str, new: str) -> None:
-    """Gives the places in kept answers and conversations the new name."""
+    """Renames the source in the places of stored answers and conversations."""
     for row in list(queries.list_cited_answers(db, prefix=f"{name}:")):
         queries.update_cited_answer(
             db,
@@ -118,7 +119,7 @@ def _rename_in_answers(db: Connection, name: str, new: str) -> None:
 
 
 def _renamed(stored: str, name: str, new: str) -> str:
-    """JSON with the new name in its paths."""
+    """Stored JSON with the source renamed in its paths."""
 
     def walked(value: Any, key: str) -> Any:
         if isinstance(value, dict):

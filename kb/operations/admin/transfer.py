@@ -1,10 +1,10 @@
-"""Takes a knowledge base to another machine: one archive, or a snapshot to read, and a proof that it is what left.
+"""Moves a knowledge base to another machine: as an archive, or as a snapshot to read, with a proof of the contents.
 
 The archive is a tar file: `kb.json`, then the database with its vectors, the configuration file, golden questions, and
-the folders of copies and artifacts. Lance tables are left out: they are made again from the database.
+the folders of copies and artifacts. Lance tables are left out, as they are made again from the database.
 
-A snapshot is a folder with `kb.json`, the database and its Lance table, read with --read-only where it lies. At an
-address of an object store it is `kb.json` and the database with its vectors, from which a folder is made.
+A snapshot is a folder with `kb.json`, the database and its Lance table, which --read-only reads in place. At an address
+of an object store it is `kb.json` and the database with its vectors, from which a folder is made.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _OF_ONE_MACHINE = ("workspace.", "storage.", "indexing.", "models.embedding.thre
 
 
 def prove(config: Config) -> Proof:
-    """The roots over what is indexed now. Raises: NotIndexed and its kin."""
+    """The Merkle roots of what is indexed now. Raises: NotIndexed and other StoreErrors."""
     with open_base(config) as session, session.snapshot() as base:
         if has_mirror(base.db):
             load_vector_functions(base.db)
@@ -65,7 +65,9 @@ def prove(config: Config) -> Proof:
 
 
 def _proof(db: Connection, vector_dir: VectorPlace) -> Proof:
-    """`db` has sqlite-vec where there is a mirror; without one the vectors are read from Lance."""
+    """The Merkle roots of the database. With a mirror, `db` must have sqlite-vec; without one the vectors are read from
+    Lance.
+    """
     documents = merkle_root(_joined(*row) for row in queries.select_proof_documents(db))
     chunks = merkle_root(_joined(*row) for row in queries.select_proof_chunks(db))
     vectors_root = merkle_root(_joined(*named) + vector for *named, vector in _vectors(db, vector_dir))
@@ -74,7 +76,7 @@ def _proof(db: Connection, vector_dir: VectorPlace) -> Proof:
 
 
 def _vectors(db: Connection, vector_dir: VectorPlace) -> Iterable[tuple[str, str, str, bytes]]:
-    """Each vector after its chunk's id, the model's name and version, in the order of the ids."""
+    """The chunk id, model name, model version and vector of each chunk, in the order of the ids."""
     if has_mirror(db):
         return queries.select_proof_vectors(db)
     if (row := mirrored(db)) is None:
@@ -86,14 +88,14 @@ def _vectors(db: Connection, vector_dir: VectorPlace) -> Iterable[tuple[str, str
 
 
 def _joined(*texts: str) -> bytes:
-    """The texts, none of which holds a NUL but the last."""
+    """The texts as bytes separated by NUL; only the last one may contain a NUL."""
     return "\0".join(texts).encode("utf-8")
 
 
 def export_base(config: Config, target: Path, handle: RunHandle) -> ExportReport:
-    """Writes the archive, whole or not at all; compressed where its name ends in `.gz` or `.tgz`.
+    """Writes the archive, whole or not at all; it is compressed if the name ends in `.gz` or `.tgz`.
 
-    Raises: UsageError where there is a file already, FileError, NotIndexed and its kin.
+    Raises: UsageError if the file exists, FileError, NotIndexed and other StoreErrors.
     """
     _require_absent(target)
     try:
@@ -124,10 +126,10 @@ def export_base(config: Config, target: Path, handle: RunHandle) -> ExportReport
 
 
 def export_snapshot(config: Config, target: Path, handle: RunHandle) -> ExportReport:
-    """Writes the folder of a snapshot, whole or not at all; it needs no write access to be read.
+    """Writes the folder of a snapshot, whole or not at all; reading it needs no write access.
 
-    Its Lance table is made from the vectors of its database, so both are of one moment.
-    Raises: UsageError where `target` is there already, FileError, NotIndexed and its kin.
+    Its Lance table is made from the vectors of its database, so that both are of the same moment. Raises: UsageError if
+    `target` exists, FileError, NotIndexed and other StoreErrors.
     """
     _require_absent(target)
     try:
@@ -148,16 +150,16 @@ def export_snapshot(config: Config, target: Path, handle: RunHandle) -> ExportRe
 
 
 def _give_lance(db: Connection, folder: Path, ann: bool, mirror: bool, handle: RunHandle) -> None:
-    """Makes the Lance table of a snapshot from its mirror, which then goes where the source has none."""
+    """Makes the Lance table of a snapshot from its mirror, and drops that mirror if the source has none."""
     copy_lance(db, folder / _LANCE, with_ann=ann, handle=handle)
     if not mirror and mirrored(db) is not None:
         drop_copied_mirror(db, folder / _LANCE)
 
 
 def store_snapshot(config: Config, uri: str, handle: RunHandle) -> ExportReport:
-    """Puts a snapshot at an address in place of the last one of this knowledge base, in one commit.
+    """Stores a snapshot at an address and replaces the last one of this knowledge base, in one commit.
 
-    Raises: UsageError where the address has anything else, ConfigError, StoreError, NotIndexed and its kin.
+    Raises: UsageError if the address has anything else, ConfigError, StoreError, NotIndexed.
     """
     where, source = snapshot_address(config, uri), f"{platform.node()}:{config.sqlite}"
     if (there := stored_file(where)) is not None and _stored_manifest(where, there)["source"] != source:
@@ -181,10 +183,11 @@ def store_snapshot(config: Config, uri: str, handle: RunHandle) -> ExportReport:
 
 
 def fetch_snapshot(config: Config, uri: str, folder: Path, handle: RunHandle) -> ImportReport:
-    """Makes the folder of the snapshot at an address, in place of an older one; nothing is fetched that is there.
+    """Makes a folder from the snapshot at an address and replaces an older one; an up-to-date folder is not fetched
+    again.
 
-    Raises: UsageError where the folder is anything else, StoreCorrupt for what was not exported so, ConfigError,
-    FileUnreadable where there is no snapshot, StoreError, SchemaTooNew.
+    Raises: UsageError if the folder is anything else, StoreCorrupt if the contents do not match their proof,
+    ConfigError, FileUnreadable if there is no snapshot, StoreError, SchemaTooNew.
     """
     where = snapshot_address(config, uri)
     if (stored := stored_file(where)) is None:
@@ -220,7 +223,7 @@ def fetch_snapshot(config: Config, uri: str, folder: Path, handle: RunHandle) ->
 
 
 def _stored_manifest(where: VectorAddress, stored: StoredFile) -> dict[str, Any]:
-    """What `kb.json` of a stored snapshot says. Raises: StoreCorrupt, UsageError for one of another schema."""
+    """The `kb.json` of a stored snapshot. Raises: StoreCorrupt; UsageError for one of another schema."""
     try:
         said: dict[str, Any] = json.loads(stored.about)
         Proof(**said["proof"])
@@ -234,9 +237,9 @@ def _stored_manifest(where: VectorAddress, stored: StoredFile) -> dict[str, Any]
 
 
 def snapshot_fault(config: Config, *, again: bool = False) -> str | None:
-    """How the snapshot in `storage.data_dir` differs from what was exported; None where it does not.
+    """How the snapshot in `storage.data_dir` differs from what was exported; None if it does not.
 
-    Its root is computed once, and after its file has changed; the cache keeps it. With `again` it is computed now.
+    The root is computed again only if the file has changed, and kept in the cache; `again` computes it in any case.
     """
     try:
         exported = json.loads(config.snapshot_manifest.read_bytes())["proof"]["root"]
@@ -267,7 +270,7 @@ def _known_root(config: Config) -> str:
 
 @contextmanager
 def _copied(config: Config, database: Path, handle: RunHandle) -> Iterator[Connection]:
-    """A copy of the database as it is now, open for writing with sqlite-vec where there are vectors."""
+    """A copy of the database as it is now, open for writing, with sqlite-vec loaded if there are vectors."""
     handle.tell(StepProgress("copying the database", 0, 0, "documents"))
     with open_base(config) as session, session.reading() as base, sqlite_errors(database):
         copy_database(base.db, database)
@@ -276,7 +279,7 @@ def _copied(config: Config, database: Path, handle: RunHandle) -> Iterator[Conne
 
 
 def _manifest(config: Config, proof: Proof, **added: str | bool) -> bytes:
-    """What `kb.json` says."""
+    """The content of `kb.json`."""
     manifest = {
         "format": 1,
         "kb": kb.__version__,
@@ -298,9 +301,10 @@ def _unwritable(target: Path, error: OSError) -> FileError:
 
 
 def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport:
-    """Unpacks an archive into the configured, still empty places; nothing stays where its proof does not hold.
+    """Unpacks an archive into the configured places, which must be empty. Nothing is left there if the proof does not
+    match.
 
-    Raises: UsageError where a knowledge base is there, FileError, StoreCorrupt, SchemaTooNew.
+    Raises: UsageError if there is a knowledge base, FileError, StoreCorrupt, SchemaTooNew.
     """
     require_writable()
     places = dict(zip(_FOLDERS, (config.asset_dir, config.artifact_dir), strict=True))
@@ -353,7 +357,7 @@ def _reading_archive(source: Path) -> Iterator[tarfile.TarFile]:
 
 
 def _unpacked(source: Path, folder: Path) -> dict[str, Any]:
-    """Unpacks the files that an export has, none outside of `folder`; returns what `kb.json` says."""
+    """Unpacks those files that an export has, all inside `folder`; returns the content of `kb.json`."""
     with _reading_archive(source) as tar:
         for member in tar:
             top, *below = member.name.split("/")
@@ -372,7 +376,7 @@ def _unpacked(source: Path, folder: Path) -> dict[str, Any]:
 
 
 def _settings(config: Config) -> dict[str, Any]:
-    """The settings on which answers may depend."""
+    """The settings that answers may depend on."""
     return {key: value for key, value, _ in items(config) if not key.startswith(_OF_ONE_MACHINE)}
 
 

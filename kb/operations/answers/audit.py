@@ -1,6 +1,6 @@
-"""Records the calls of agents with the places they were given, in a file beside the knowledge base, and lists them.
+"""Records the calls of agents, with the places in their results, in a file beside the knowledge base, and lists them.
 
-A file of its own: a commit to the knowledge base would make every open session look at it again.
+The file is separate because a commit to the knowledge base would make every open session check it for changes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GATHERED_S = 0.5
 
 
 def open_audit(path: Path) -> Connection:
-    """The record at `path`, made where there is none. Raises: StoreReadOnly, StoreError and its kin."""
+    """Opens the record of calls at `path`, and makes it if there is none. Raises: StoreReadOnly, StoreError."""
     with sqlite_errors(path):
         db = open_private(path)
         queries.open_audit(db)
@@ -36,10 +36,10 @@ def open_audit(path: Path) -> Connection:
 
 
 class AuditLog:
-    """Takes disclosures from any thread; one thread writes them, so that no call waits for the disk."""
+    """Takes records of calls from any thread; one thread writes them, so that no call waits for the disk."""
 
     def __init__(self, config: Config, models: LoadedModels | None = None) -> None:
-        """`models` of the session: their cached token counts are used."""
+        """`models` are those of the session, whose tokenizer is used."""
         self._path = config.audit
         self._count = token_counter(config, models or LoadedModels(config.model_dir)).count
         self._waiting: deque[tuple[Disclosure, str]] = deque()
@@ -49,13 +49,13 @@ class AuditLog:
         self._thread.start()
 
     def add(self, disclosure: Disclosure, text: str) -> None:
-        """Records a call that returned `text`, with its token count."""
+        """Records a call that returned `text`, whose tokens are counted."""
         self._waiting.append((disclosure, text))
         if not self._called.is_set():
             self._called.set()
 
     def close(self) -> None:
-        """Waits until everything is written."""
+        """Waits until all records are written."""
         self._ended.set()
         self._called.set()
         self._thread.join()
@@ -85,7 +85,7 @@ class AuditLog:
 
 
 def disclosures(config: Config, *, client: str | None, tool: str | None, limit: int) -> list[Disclosure]:
-    """The recorded disclosures, newest first. Raises: StoreError and its kin."""
+    """The recorded calls, newest first. Raises: StoreError and subclasses."""
     if not config.audit.is_file():
         return []
     with closing(open_audit(config.audit)) as db:

@@ -1,6 +1,6 @@
-"""The list shown last, hits or the places of an answer: `kb open N` opens its Nth entry.
+"""Stores the list that was shown last, hits or the places of an answer: `kb open N` opens its entry N.
 
-It is a small file in the data directory: a cold search that wrote to the database would wait for its lock.
+It is a small file in the data directory, as a search that wrote to the database would have to wait for its lock.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Shown(NamedTuple):
     places: tuple[Place, ...]
 
     def numbered(self, number: int, more: str = "") -> Place:
-        """The place with that number. Raises: UsageError, whose hint lists the numbers, and `more`."""
+        """The place with that number. Raises: UsageError, whose hint gives the valid numbers and `more`."""
         found = next((place for place in self.places if place.number == number), None)
         if found is None:
             held = ", ".join(str(place.number) for place in self.places) or "no place"
@@ -54,7 +54,7 @@ def shown_hits(result: SearchResult) -> Shown:
 
 
 def shown_files(result: SearchResult) -> Shown:
-    """The files of a search, each once and by its best hit, numbered in order."""
+    """The files of a search, numbered in order; each file is listed once, with its best hit."""
     best: dict[str, Passage] = {}
     for hit in result.hits:
         best.setdefault(hit.source_path, hit)
@@ -63,7 +63,7 @@ def shown_files(result: SearchResult) -> Shown:
 
 
 def shown_answer(answer: Answer) -> Shown:
-    """The places of an answer by their markers; those of a refusal, which have none, numbered in order."""
+    """The places of an answer by their markers; those of a refusal, which have no markers, are numbered in order."""
     marked = {int(each.marker[1:-1]): each for each in answer.citations if each.marker is not None}
     numbered = marked or dict(enumerate(answer.citations, 1))
     places = tuple(Place(number, each.citation, each.source_path) for number, each in numbered.items())
@@ -97,7 +97,7 @@ def forget_shown(file: Path, paths: Set[str]) -> None:
 
 
 def last_shown(file: Path) -> Shown | None:
-    """The last shown list; None before the first. Raises: StoreError for a file that cannot be parsed."""
+    """The list shown last; None if there is none. Raises: StoreError for a file that cannot be parsed."""
     try:
         stored = json.loads(file.read_text(encoding="utf-8", errors="surrogateescape"))
         places = tuple(

@@ -46,9 +46,9 @@ _ANYWHERE = (("xdg-open",), ("open",))
 
 
 class Opening(NamedTuple):
-    """A citation, its file, and the command that shows it; `is_at_place` where the program jumps to the place.
+    """A file and the command that shows it; `is_at_place`: the program jumps to the cited place.
 
-    `citation` is None where a file as a whole is opened.
+    `citation` is None if the file is opened as a whole.
     """
 
     citation: Citation | None
@@ -87,7 +87,7 @@ def as_the_shell_would(command: Sequence[str]) -> int:
 
 
 def run_opening(opening: Opening, run: Callable[[Sequence[str]], int] = as_the_shell_would) -> int:
-    """Runs the command; returns its exit code. Raises: UsageError where it cannot be run."""
+    """Runs the command and returns its exit code. Raises: UsageError if it cannot be run."""
     try:
         return run(opening.command)
     except OSError as error:
@@ -97,10 +97,10 @@ def run_opening(opening: Opening, run: Callable[[Sequence[str]], int] = as_the_s
 
 
 def open_in_window(session: Base, typed: str, env: Mapping[str, str]) -> str:
-    """Opens an indexed document, at its citation, in a program with a window of its own; returns the program's name.
+    """Opens an indexed document, at its citation, in a graphical program; returns the program's name without waiting
+    for it.
 
-    It does not wait for the program. Raises: NotFound, also for a document that is hidden or whose file is gone;
-    UsageError where no such program is found.
+    Raises: NotFound, also if the document is hidden or its file is gone; UsageError if no such program is found.
     """
     shown = view_document(session, typed)
     path = Path(shown.document.source_path)
@@ -135,13 +135,13 @@ def open_in_window(session: Base, typed: str, env: Mapping[str, str]) -> str:
 
 
 def _is_text(path: Path) -> bool:
-    """Whether an editor shows the file: notes, and all files that kb reads as no other kind."""
+    """Whether an editor shows the file: notes, and all files that kb does not read as another kind."""
     media_type = media_type_of(path.name)
     return media_type is None or kind_of(media_type).citation in ("line", "code")
 
 
 def _place(session: Base, typed: str, answer_id: str | None) -> tuple[Citation | None, Path]:
-    """The citation and its file; None and the file where a file is named."""
+    """The citation and its file; the citation is None if a file is named."""
     if typed.isdecimal():
         found = _numbered(session, int(typed), answer_id)
         return found.citation, Path(found.source_path)
@@ -158,14 +158,14 @@ def _place(session: Base, typed: str, answer_id: str | None) -> tuple[Citation |
 
 
 def _numbered(session: Base, number: int, answer_id: str | None) -> Place:
-    """The place of that number: in the named answer, else in the last shown list."""
+    """The place with that number in the answer `answer_id`, or in the last shown list if that is None."""
     shown = None if answer_id is not None else last_shown(session.config.last_shown)
     shown = shown or shown_answer(find_answer(session, answer_id))
     return shown.numbered(number, "; an earlier answer's places open with --answer ID")
 
 
 def _named_file(config: Config, typed: str) -> Path:
-    """The file of that name: in a source, else below the working directory. Raises: NotFound."""
+    """The file of that name in a source, else below the working directory. Raises: NotFound."""
     spelled = [os.path.expanduser(each) for each in dict.fromkeys((typed, unquote(typed)))]  # as agents see it too
     both = [path for each in spelled for path in (config.sources.on_disk(each), Path(each).absolute())]
     for path in (Path(as_on_disk(str(each))) for each in both):
@@ -178,7 +178,7 @@ def _named_file(config: Config, typed: str) -> Path:
 
 
 def _edited(citation: LineCitation | None, path: Path, env: Mapping[str, str]) -> Opening:
-    """The line in $VISUAL, $EDITOR, $PAGER or less."""
+    """Opens a file at its line in $VISUAL, $EDITOR, $PAGER or less."""
     wanted = env.get("VISUAL") or env.get("EDITOR") or env.get("PAGER") or "less"
     try:
         program = shlex.split(wanted)
@@ -194,9 +194,10 @@ def _edited(citation: LineCitation | None, path: Path, env: Mapping[str, str]) -
 
 
 def _browsed(session: Base, cited: LineCitation | None, path: Path, env: Mapping[str, str]) -> Opening | None:
-    """A cited web page in a browser, at the first cited words; None for other files, or without browser or display.
+    """Opens a cited web page in a browser, at the first cited words; None for other files, or without a browser or
+    display.
 
-    Raises: NotFound, FileVanished where it is not as it was indexed.
+    Raises: NotFound; FileVanished if the file has changed since it was indexed.
     """
     if cited is None or media_type_of(path.name) != "html" or not (env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")):
         return None
@@ -211,7 +212,7 @@ def _browsed(session: Base, cited: LineCitation | None, path: Path, env: Mapping
 
 
 def _viewed(citation: Citation | None, path: Path, env: Mapping[str, str]) -> Opening:
-    """The page or second in a viewer that jumps there; else the file in the desktop's default program."""
+    """Opens a file in a viewer at its page or second, or else in the desktop's default program."""
     for viewers, is_at_place in ((_viewers_at(citation), True), (_ANYWHERE, citation is None)):
         for viewer in viewers:
             if shutil.which(viewer[0], path=env.get("PATH", os.defpath)):
@@ -222,7 +223,7 @@ def _viewed(citation: Citation | None, path: Path, env: Mapping[str, str]) -> Op
 
 
 def _viewers_at(citation: Citation | None) -> list[tuple[str, ...]]:
-    """The commands of viewers that jump to the page or second."""
+    """The commands of viewers that can jump to the cited page or second; empty for other citations."""
     if isinstance(citation, PageCitation):
         page = str(citation.page)
         return [("evince", f"--page-index={page}"), ("okular", "-p", page), ("zathura", "-P", page)]

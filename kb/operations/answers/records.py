@@ -45,9 +45,9 @@ _UNKNOWN_PROVIDER = "unknown"
 
 
 def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object], now_s: int) -> Answer:
-    """Stores an answer and, in a conversation, its turn: both or neither. Returns the answer as it is stored.
+    """Stores an answer and, in a conversation, its turn: both or neither. Returns the answer as stored.
 
-    The turn goes last, also where another was added to the conversation since it was read.
+    The turn becomes the last one, even if another was added after the conversation was read.
     """
     with transaction(db):
         if answer.conversation_id is not None:
@@ -58,7 +58,7 @@ def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object]
 
 
 def _insert_turn(db: Connection, answer: Answer, settings_json: str, now_s: int) -> None:
-    """Stores the turn of an answer in a conversation, which it may begin."""
+    """Stores an answer as a turn of its conversation, which is created if need be."""
     if answer.conversation_id is None or answer.turn_index is None:
         return
     queries.insert_session(
@@ -82,7 +82,8 @@ def _insert_turn(db: Connection, answer: Answer, settings_json: str, now_s: int)
 
 
 def conversation_from(session: Base, answer_id: str, now_s: int) -> str:
-    """The name of the conversation of a stored answer; one that has none begins one, named by its question.
+    """The name of the conversation that a stored answer belongs to; if it has none, a new one is named after its
+    question.
 
     Raises: NotFound, StoreError.
     """
@@ -100,13 +101,13 @@ def conversation_from(session: Base, answer_id: str, now_s: int) -> str:
 
 
 def show_conversation(session: Base, name: str) -> list[Answer]:
-    """The stored answers of a conversation, the first one first."""
+    """The stored answers of a conversation, in order."""
     summaries = [each for each in list_answers(session, None) if each.conversation_id == name]
     return [find_answer(session, each.trace_id) for each in reversed(summaries)]
 
 
 def stored_answer(row: queries.AnswerRow) -> Answer:
-    """The answer in a row; its hits are not stored."""
+    """The answer in a row, without hits, which are not stored."""
     state: AnswerState = "unsure" if row.refusal_reason is None else "refused"  # where an older kb did not say
     answer = Answer(
         question=row.query,
@@ -150,7 +151,7 @@ def stored_answer(row: queries.AnswerRow) -> Answer:
 
 
 def conversation(db: Connection, session_id: str) -> tuple[Turn, ...]:
-    """The turns of a conversation, the first one first; none where it is new."""
+    """The turns of a conversation, in order; empty for a new one."""
     return tuple(
         Turn(row.turn_index, row.question, row.answer, row.search_query)
         for row in queries.select_turns(db, session_id=session_id)
@@ -217,7 +218,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read(kind: Callable[..., _Record], stored: Mapping[str, Any]) -> _Record:
-    """A stored record, without fields that only an older kb had."""
+    """Builds a record from its stored fields; fields that only an older kb had are ignored."""
     nested: dict[str, Callable[[Mapping[str, Any]], object]] = {
         "citation": citation_from_json,
         "second": partial(_read, SecondVerdict),
@@ -246,7 +247,7 @@ def _passage_fields(passage: Passage) -> dict[str, Any]:
 
 
 def _read_passage(stored: Mapping[str, Any]) -> Passage:
-    """A passage that was stored with an answer, with as much of it as is stored."""
+    """A passage that was stored with an answer, with the fields that are stored."""
     commit = stored.get("commit")
     passage = Passage(
         chunk_id=stored["chunk_id"],
@@ -273,13 +274,13 @@ def _read_all(kind: Callable[..., _Record], stored: str | None) -> tuple[_Record
 
 
 def list_answers(session: Base, limit: int | None) -> list[AnswerSummary]:
-    """The answers, the newest first."""
+    """The stored answers, newest first."""
     with session.reading() as base:
         return queries.list_answers(base.db, row_limit=-1 if limit is None else limit)
 
 
 def find_answer(session: Base, typed: str | None) -> Answer:
-    """The answer named by its id or the start of one; the last one where nothing is named.
+    """The answer with an id, given in full or by its beginning; None gives the last answer.
 
     Raises: NotFound, InvalidId.
     """
@@ -288,7 +289,7 @@ def find_answer(session: Base, typed: str | None) -> Answer:
 
 
 def all_answers(session: Base) -> list[Answer]:
-    """Every answer, the newest first."""
+    """All stored answers, newest first."""
     with session.reading() as base:
         rows = (
             queries.select_answer(base.db, trace_id=each.trace_id)
@@ -298,7 +299,7 @@ def all_answers(session: Base) -> list[Answer]:
 
 
 def list_sessions(session: Base) -> list[Conversation]:
-    """The conversations, the latest first."""
+    """The conversations, the most recent first."""
     with session.reading() as base:
         return queries.list_sessions(base.db)
 

@@ -27,9 +27,10 @@ from kb.store.connection import Connection
 
 
 class Found(NamedTuple):
-    """The status of a quotation, and its current place, if any.
+    """The state of a quotation, and its present place, if any.
 
-    `missing`: the file is gone; `unreadable`: its former format fails to parse; `changed`: the words are not in it.
+    `missing`: the file is gone; `unreadable`: the file can no longer be parsed as before; `changed`: it lacks the
+    words.
     """
 
     standing: Standing
@@ -37,9 +38,9 @@ class Found(NamedTuple):
 
 
 def look_up(quote: str, cited: LineCitation, text: str) -> Found:
-    """The status of a quotation in the parsed text of its file.
+    """The state of a quotation in the parsed text of its file.
 
-    The cited lines may be more than the quotation's, such as those of a whole passage.
+    The cited lines may cover more than the quotation, such as a whole passage.
     """
     now_at = nearest_lines(quote, cited, text)
     if now_at is None:
@@ -50,7 +51,9 @@ def look_up(quote: str, cited: LineCitation, text: str) -> Found:
 
 
 def nearest_lines(quote: str, cited: LineCitation, text: str) -> LineCitation | None:
-    """The lines of a quotation's occurrence nearest to the cited ones; None where it is nowhere in `text`."""
+    """The lines of the occurrence of a quotation that is nearest to the cited lines; None if it does not occur in
+    `text`.
+    """
     lines = [1 + text.count("\n", 0, start) for start, _ in occurrences(quote, text, "verbatim")]
     if not lines:
         return None
@@ -63,9 +66,9 @@ _MARKS = ".,;:!?()[]\"'“”‘’「」…"
 
 
 def nearest_text(quote: str, text: str, line: int) -> str | None:
-    """The text that most likely replaced a quotation that is no longer in `text`; None where nothing is similar.
+    """The text that has most likely replaced a quotation that `text` no longer contains; None if nothing is similar.
 
-    It has as many lines as the quotation; of those that share most of its words, the nearest to `line`.
+    It has as many lines as the quotation; of equally similar texts, the nearest to `line`.
     """
     asked = Counter(quote.split())
     lines = text.split("\n")
@@ -79,7 +82,7 @@ def nearest_text(quote: str, text: str, line: int) -> str | None:
 
 
 def changed_words(old: str, new: str) -> list[tuple[str, str]]:
-    """The words that differ, old and new; words of `new` before and after the quotation do not count."""
+    """The pairs of old and new words that differ; words of `new` before and after the quotation do not count."""
     before, after = old.split(), new.split()
     return [
         (" ".join(before[a:b]).strip(_MARKS), " ".join(after[c:d]).strip(_MARKS))
@@ -89,7 +92,7 @@ def changed_words(old: str, new: str) -> list[tuple[str, str]]:
 
 
 def verify(session: Base, typed: str | None, *, every: bool) -> list[AnswerCheck]:
-    """The checks of one answer, named by its id or the start of one (None: the last), or of `every` answer.
+    """Checks one answer, named by its id or the beginning of one (None: the last one), or `every` answer.
 
     Raises: NotFound, InvalidId.
     """
@@ -112,7 +115,7 @@ def verify(session: Base, typed: str | None, *, every: bool) -> list[AnswerCheck
 
 
 class _Checking:
-    """Checks quotations; reads each file once."""
+    """Checks quotations; each file is read once."""
 
     def __init__(self, db: Connection, session: Base) -> None:
         self._db = db
@@ -120,7 +123,7 @@ class _Checking:
         self._texts: dict[str, str | FileError] = {}
 
     def check(self, claim: Claim, answer: Answer) -> QuoteCheck:
-        """The check of one sentence's quotation."""
+        """Checks the quotation of one sentence."""
         quote, cited = claim.quote, claim.citation
         assert quote is not None
         assert cited is not None
@@ -137,12 +140,12 @@ class _Checking:
         return checked._replace(second=claim.second, now_text=now_text)
 
     def _file_of(self, path: str, sources: Mapping[str, str]) -> str:
-        """The file of a cited path: where it was, else where its source is now."""
+        """The file of a cited path: where it was when it was cited, else in the present folder of its source."""
         known = sources.get(path)
         return known if known is not None and is_there(known) else str(self._session.config.sources.on_disk(path))
 
     def _now_text(self, quote: str, cited: Citation, sources: Mapping[str, str]) -> str | None:
-        """The text that replaced a changed quotation, if it is similar."""
+        """The text that has replaced a changed quotation; None if nothing is similar."""
         if (lines := cited_lines(cited)) is not None:
             text = self._text(self._file_of(cited.path, sources))
             return None if isinstance(text, FileError) else nearest_text(quote, text, lines.start)
@@ -150,7 +153,7 @@ class _Checking:
         return None if view is None or not view.is_current else nearest_text(quote, view.place_text or "", 1)
 
     def _other_commits(self, path: str, answer: Answer) -> tuple[str, str] | tuple[()]:
-        """The indexed and the current commit of the file's repository, where they differ."""
+        """The commits of the file's repository then and now; empty if they are equal or unknown."""
         cited = ((each.commit, each.source_path) for each in answer.packed if each.doc_path == path)
         then, source = next(cited, (None, ""))
         top = None if then is None else top_of(os.path.dirname(source))
@@ -164,7 +167,9 @@ class _Checking:
         return look_up(quote, cited, text)
 
     def _in_media(self, quote: str, cited: Citation) -> Found:
-        """The status on a page, in a region or at a time, by the derived text while the file is unchanged."""
+        """The state of a quotation on a page, in a region or at a time, by the derived text, as long as the file is
+        unchanged.
+        """
         view = self._view(cited)
         if view is None or not is_there(view.document.source_path):
             return Found("missing")
@@ -172,7 +177,7 @@ class _Checking:
         return Found("stands", cited) if holds else Found("changed")
 
     def _view(self, cited: Citation) -> DocumentView | None:
-        """A page, region or stretch of time with its derived text; None where no document has that place."""
+        """The cited document with its derived text at the place; None if no document has that place."""
         try:
             view = view_document(self._session, cited.to_uri())
         except NotFound:
@@ -180,7 +185,9 @@ class _Checking:
         return None if view.place_text is None else view
 
     def _elsewhere(self, quote: str, cited: Citation) -> Citation | None:
-        """Where the quotation is in another file, or in another place of a page, picture or recording."""
+        """The place of a quotation in another file, or elsewhere in its page, picture or recording; None if there is
+        none.
+        """
         for place in queries.find_quote(self._db, quote=stored_text(quote)):
             at = cite(place.workspace_path, json.loads(place.source_spans_json), None)
             lines = cited_lines(at)

@@ -27,11 +27,10 @@ from kb.retrieve.filters import with_operators
 
 
 def ask(session: Base, request: AskRequest, handle: RunHandle) -> Answer:
-    """The answer to one question; where there is no knowledge base yet, the refusal that says so.
+    """Answers one question. Without a knowledge base the answer is a refusal that says so.
 
-    Ctrl-C after the search, or a canceled `handle`, ends the answer: the part so far is stored and returned.
-    Raises: UsageError for a text that is no question; ModelError where the model fails, after the part so far is
-    stored.
+    Ctrl-C after the search, or canceling the `handle`, ends the answer: the text so far is stored and returned. Raises:
+    UsageError for a text that is no question; ModelError if the model fails, after the text so far is stored.
     """
     try:
         with session.reading() as base:
@@ -41,7 +40,7 @@ def ask(session: Base, request: AskRequest, handle: RunHandle) -> Answer:
 
 
 def answer_question(base: Base, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None) -> Answer:
-    """The answer to one question from an open knowledge base; `searched` is the question's search result, if known."""
+    """Answers one question from an open knowledge base; `searched` is its search result if it is known already."""
     if not request.question.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
     started = time.monotonic()
@@ -72,7 +71,7 @@ def answer_question(base: Base, request: AskRequest, handle: RunHandle, searched
 
 
 def _keep(found: Findings, answer: Answer) -> Answer:
-    """Stores the answer. Where the store cannot be written, the answer is returned with a note that says so."""
+    """Stores the answer and returns it; if it cannot be stored, it is returned with a note that says so."""
     if not found.request.keep:
         return answer
     from kb.store.connection import open_writer, sqlite_errors
@@ -86,7 +85,7 @@ def _keep(found: Findings, answer: Answer) -> Answer:
 
 
 def _without_index(session: Base, request: AskRequest, error: NotIndexed) -> Answer:
-    """The refusal of a question where nothing is indexed; it cannot be stored."""
+    """The refusal of a question when nothing is indexed; it is not stored."""
     request = request._replace(session_id=None)
     nothing = SearchResult(SearchQuery(request.question, request.mode, request.k, request.filters), (), (), "")
     config, tokens = session.config, session.defaults.budget_tokens(request.context_tokens)

@@ -1,6 +1,6 @@
-"""A judge of a model's sentences: the language model again, an NLI model, or a plugin; off by default.
+"""Opens the judge of a model's sentences: the language model itself, an NLI model, or a plugin. Off by default.
 
-The judge's verdict is stored beside the rules' verdict. Where the rules find no contradiction, the judge decides.
+The judge's verdict is stored next to that of the rules. If the rules find no contradiction, the judge decides.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SAID: dict[str, Verdict] = {"yes": "support", "no": "contradiction"}
 
 
 def claim_judge(config: Config, models: LoadedModels, writer: LanguageModel) -> ClaimJudge | None:
-    """The configured judge; None without one. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
+    """The configured claim judge; None if none is configured. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
     kind, name = config.rag.claim_judge, config.rag.claim_model
     if kind == "none":
         return None
@@ -39,7 +39,7 @@ def claim_judge(config: Config, models: LoadedModels, writer: LanguageModel) -> 
 
 
 def open_judge(config: Config) -> ClaimJudge:
-    """The configured NLI model or plugin. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
+    """Opens the configured NLI model or plugin. Raises: ModelMissing, ModelCorrupt, PluginFailed."""
     name = config.rag.claim_model
     if config.rag.claim_judge == "onnx":
         return open_nli(config.model_dir, config.path(name), config.models_embedding.threads or os.cpu_count() or 1)
@@ -48,7 +48,7 @@ def open_judge(config: Config) -> ClaimJudge:
 
 
 def check_claim_judge(config: Config) -> list[Check]:
-    """Whether the configured claim judge loads; no check without one, or where it is the language model."""
+    """Doctor's check that the configured claim judge loads; empty if there is none, or if it is the language model."""
     if config.rag.claim_judge in ("none", "llm"):
         return []
     try:
@@ -58,13 +58,15 @@ def check_claim_judge(config: Config) -> list[Check]:
 
 
 class ModelJudge(NamedTuple):
-    """A language model that answers yes or no about one sentence at a time."""
+    """A claim judge that asks a language model for yes or no about each sentence."""
 
     label: str
     model: LanguageModel
 
     def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
-        """The verdict by the first word of its reply; unknown where that is neither yes nor no. Raises: ModelError."""
+        """The verdict that the first word of the model's reply gives; unknown if it is neither yes nor no. Raises:
+        ModelError.
+        """
         system, user = template("claim-v1")
         shown = "\n\n".join("\n".join(f"| {line}" for line in stored_text(each).splitlines()) for each in sources)
         said = filled(user, sources=shown, claim=" ".join(stored_text(claim).split()))
@@ -80,14 +82,14 @@ class ModelJudge(NamedTuple):
 
 
 class PluginJudge(NamedTuple):
-    """A judge from another package."""
+    """The claim judge of a plugin."""
 
     label: str
     plugin: Plugin
     brought: SupportJudge
 
     def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
-        """The plugin's verdict. Raises: PluginFailed, also where it returns no verdict."""
+        """The plugin's verdict. Raises: PluginFailed, also if the plugin returns something else."""
         with told_by(self.plugin, "set rag.claim_judge to none, or tell its author"):
             said: Verdict = self.brought.judge(claim, list(sources))
         if said not in ("support", "contradiction", "unknown"):

@@ -28,10 +28,10 @@ _PLACES_KEPT = 5
 
 
 class Steps:
-    """The questions so far, the whole question first, and their results."""
+    """The questions searched so far, the whole question first, with their results."""
 
     def __init__(self, base: Base, whole: Findings, handle: RunHandle) -> None:
-        """`whole`: the findings of the original question."""
+        """`whole` are the findings of the whole question."""
         rag = whole.config.rag
         self.base = base
         self.whole = whole
@@ -46,11 +46,11 @@ class Steps:
 
     @property
     def left(self) -> int:
-        """How many steps are left."""
+        """How many more searches the answer may make."""
         return self._most - len(self.hops)
 
     def bound(self) -> str | None:
-        """The bound that is reached: "steps", "time" or "tokens"; None without one."""
+        """The limit that is reached, "steps", "time" or "tokens"; None if none is."""
         if self.left <= 0:
             return "steps"
         if monotonic() >= self._until:
@@ -59,14 +59,14 @@ class Steps:
         return "tokens" if spent >= self._most_tokens else None
 
     def search(self, text: str, search_text: str, why: HopReason) -> None:
-        """Takes one step. Raises: KeyboardInterrupt where the answer must stop."""
+        """Searches for one more question. Raises: KeyboardInterrupt if the run is canceled."""
         if self.handle.is_canceled():
             raise KeyboardInterrupt
         asked = self.whole.request._replace(question=search_text)
         self._keep(text, retrieve(self.base, asked, self.whole.started), why)
 
     def wrote(self, model: LanguageModel, messages: tuple[Message, ...]) -> str:
-        """A model's reply to a question about the steps. Raises: ModelError, KeyboardInterrupt."""
+        """The model's reply to a prompt about the steps. Raises: ModelError, KeyboardInterrupt."""
         llm, parts = self.whole.config.models_llm, list[str]()
         request = GenerateRequest(messages, MOST_REPLY_TOKENS, temperature=llm.temperature, seed=llm.seed)
         with closing(model.stream(request)) as stream:
@@ -80,7 +80,7 @@ class Steps:
         return "".join(parts)
 
     def wanted(self) -> list[tuple[Hop, Findings]]:
-        """The steps to answer from: the parts, or the question alone without parts."""
+        """The steps to answer from: those of the parts or, without parts, that of the whole question."""
         taken = list(zip(self.hops, self.found, strict=True))
         return taken[1:] or taken
 
@@ -119,7 +119,7 @@ _SHOWN_TOKENS = 2_000
 
 
 def answer_deep(base: Base, whole: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
-    """The answer or refusal with its steps, and the error that ended it, if any."""
+    """The answer or refusal with its steps, and the error that ended it, None without one."""
     steps = Steps(base, whole, handle)
     answer, fault = write_or_quote(base, whole, lambda model: _written(steps, model), lambda: _quoted(steps))
     usage, asked = answer.usage, steps.usage  # the cost of the questions about the steps
@@ -131,7 +131,7 @@ def answer_deep(base: Base, whole: Findings, handle: RunHandle) -> tuple[Answer,
 
 
 def _written(steps: Steps, model: LanguageModel) -> Generation | None:
-    """A model's text from the results of all steps; None where it may read none of them."""
+    """A model's text from the results of all steps; None if it may read none of their passages."""
     hidden = steps.base.hidden_from_models()
     whole = steps.whole
     try:
@@ -156,7 +156,7 @@ def _written(steps: Steps, model: LanguageModel) -> Generation | None:
 
 
 def _plan(steps: Steps, model: LanguageModel) -> None:
-    """Searches for the parts that a model names; where it names none, for those of the rules."""
+    """Searches for the parts of the question that a model names, or else for those that rules find."""
     whole = steps.whole
     if len(steps.hops) > 1 or steps.bound() is not None:
         return None  # another model has planned before it failed
@@ -171,7 +171,7 @@ def _plan(steps: Steps, model: LanguageModel) -> None:
 
 
 def _go_on(steps: Steps, model: LanguageModel, hidden: frozenset[str]) -> str | None:
-    """Searches for what a model still needs; returns the bound that ended the search, if one did."""
+    """Searches for what a model still needs; returns the limit that ended this, None if nothing is needed."""
     asked = {hop.question.casefold() for hop in steps.hops}
     while True:
         bound = steps.bound()
@@ -190,7 +190,7 @@ def _go_on(steps: Steps, model: LanguageModel, hidden: frozenset[str]) -> str | 
 
 
 def _with_refused_parts(steps: Steps, answer: Answer) -> Answer:
-    """The answer with a note on parts without evidence; kb is sure of it where it is sure of all parts."""
+    """The answer with a note on the parts without evidence; it is sure only if every part is."""
     parts = [hop for hop, _ in steps.wanted() if hop.why != "needed"]
     language = steps.whole.language
     missing = [f"{hop.question}\n{say(language, 'score_gate')}" for hop in parts if hop.state == "refused"]
@@ -205,7 +205,7 @@ def _search_parts(steps: Steps, parts: tuple[Part, ...]) -> None:
 
 
 def _quoted(steps: Steps) -> Answer:
-    """Quoted sentences for each part, or for the question where it has no parts or is answered as a whole."""
+    """Quoted sentences for each part; for the question itself if it has no parts or is answered as a whole."""
     parts = split_question(steps.whole.request.question)
     is_answered = steps.whole.state == "answered" and all(part.why == "side" for part in parts)
     if len(steps.hops) == 1 and not is_answered:
@@ -218,7 +218,7 @@ def _quoted(steps: Steps) -> Answer:
 
 
 def _each_quoted(base: Base, wanted: list[tuple[Hop, Findings]]) -> list[tuple[Hop, Answer]]:
-    """Each step's answer, with markers numbered across all of them."""
+    """The answer of each step, with markers numbered across all answers."""
     made: list[tuple[Hop, Answer]] = []
     first = 1
     for hop, found in wanted:
@@ -230,7 +230,7 @@ def _each_quoted(base: Base, wanted: list[tuple[Hop, Findings]]) -> list[tuple[H
 
 
 def _joined(steps: Steps, made: list[tuple[Hop, Answer]]) -> Answer:
-    """One answer from the parts' answers or refusals, each below its question."""
+    """One answer made of the answers or refusals of the parts, each below its question."""
     whole, language = steps.whole, steps.whole.language
     given = [answer for _, answer in made if answer.refusal_reason is None]
     packed = {passage.chunk_id: passage for answer in reversed(given) for passage in answer.packed}

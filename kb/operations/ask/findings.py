@@ -39,9 +39,9 @@ NEAREST_SHOWN = 3
 class AskRequest(NamedTuple):
     """A question with its settings.
 
-    `provider`, `temperature` and `seed` None: as configured; `context_tokens` None: as the session decides. `depth`:
-    the most searches it may take; 1 is one question, one search. `history`: the turns before it, where its conversation
-    is not stored.
+    `provider`, `temperature` and `seed` default to the configuration if None, `context_tokens` to the session's
+    default. `depth` is the most searches that the answer may make. `history` are the turns before the question if its
+    conversation is not stored.
     """
 
     question: str
@@ -59,12 +59,12 @@ class AskRequest(NamedTuple):
 
 
 def request_for(query: SearchQuery) -> AskRequest:
-    """The question of a search, to be answered as configured; its order does not count."""
+    """A request to answer the question of a search, as configured; the sort order of the search is ignored."""
     return AskRequest(query.text, query.mode, query.k, query.filters)
 
 
 class Written(NamedTuple):
-    """Who answered, its input, and its output before the checks."""
+    """The model that answered, its input, and its output before the checks."""
 
     model: ModelRef
     packed: tuple[Passage, ...] = ()
@@ -77,13 +77,12 @@ NOTHING_WRITTEN = Written(ModelRef("none", "extractive"))
 
 
 class Findings(NamedTuple):
-    """A question with its search results. `started` is on the monotonic clock, in seconds.
+    """A question with its search results. `started` is a time of the monotonic clock, in seconds.
 
-    `passages` are the hits of `result`, whole, numbered from 1.
-
-    `context_tokens`: the limit for instructions, question and passages together, in the model's tokens. `code`: the
-    source code to answer from, which is then the hits of `result`. `first_number`: the first marker, where another
-    answer comes before.
+    `passages` are the hits of `result` with their whole text, numbered from 1. `context_tokens` limits instructions,
+    question and passages together, in the model's tokens. `code` is the source code to answer from, whose hits are then
+    those of `result`; None for an answer from notes. `first_number` is the number of the first marker, above 1 after
+    another answer.
     """
 
     request: AskRequest
@@ -102,7 +101,7 @@ class Findings(NamedTuple):
 
     @property
     def state(self) -> AnswerState:
-        """Whether the findings are enough for a sure answer, or for an unsure one."""
+        """Whether the findings suffice for a sure answer, for an unsure one, or for none."""
         if self.evidence is None or self.evidence.value < self.config.rag.score_gate:
             return "refused"
         precision = self.config.rag.answer_precision
@@ -111,7 +110,7 @@ class Findings(NamedTuple):
 
     @property
     def language(self) -> str:
-        """The language of the question as it was asked."""
+        """The language of the question as typed."""
         return query_language(self.request.question)
 
     def answer(
@@ -122,7 +121,9 @@ class Findings(NamedTuple):
         cited: Sequence[Passage],
         notes: tuple[str, ...] = (),
     ) -> Answer:
-        """An answer from these claims, which cite these passages; a note gives a doubt that alone makes it unsure."""
+        """The answer with these claims, which cite the `cited` passages. If only a doubt makes it unsure, a note states
+        the doubt.
+        """
         doubt = None if self.judgement is None else self.judgement.only_doubt(self.config.rag.answer_precision)
         made = self._made(written, text, claims, _citations(claims, cited), notes if doubt is None else (*notes, doubt))
         return made._replace(state="answered" if made.grounded and self.state == "answered" else "unsure")
@@ -136,9 +137,9 @@ class Findings(NamedTuple):
         text: str | None = None,
         notes: tuple[str, ...] = (),
     ) -> Answer:
-        """A refusal, with the nearest hits as candidates; `text` is the part so far of an aborted answer.
+        """The refusal, with the nearest hits as candidates; `text` is the text so far of an aborted answer.
 
-        Where a judge has read hits, only those are named that it does not find far from an answer.
+        If a judge has read hits, only those that it finds close to an answer become candidates.
         """
         said = {} if self.judgement is None else self.judgement.best_lines()
         near = None if self.judgement is None else self.judgement.near()
@@ -193,7 +194,7 @@ class Findings(NamedTuple):
 
 
 def settings_of(found: Findings) -> dict[str, object]:
-    """The settings of an answer, as stored with it."""
+    """The settings of an answer that are stored with it."""
     config, request = found.config, found.request
     llm = config.models_llm
     return {
@@ -212,7 +213,7 @@ def settings_of(found: Findings) -> dict[str, object]:
 
 
 def code_passage(number: int, hit: CodeHit) -> Passage:
-    """A hit in source code as a passage of an answer: its chunk, cited by the chunk's lines."""
+    """A hit in source code as a passage of an answer: its chunk, cited by all lines of the chunk."""
     cited = hit.passage.citation
     if isinstance(cited, CodeCitation):
         last = hit.first_line + hit.passage.text.count("\n")
@@ -221,7 +222,7 @@ def code_passage(number: int, hit: CodeHit) -> Passage:
 
 
 def _citations(claims: Sequence[Claim], cited: Sequence[Passage]) -> tuple[AnswerCitation, ...]:
-    """One entry per cited passage, in the order of their numbers, with the first sentence taken from it."""
+    """An entry for each cited passage, in the order of their numbers, with the first sentence that cites it."""
     kept = [claim for claim in claims if claim.status != "dropped"]
     used = {number for claim in kept for number in claim.passages}
     found = []

@@ -26,9 +26,9 @@ _ANSWER_SHARE = 4
 
 
 class Generation(NamedTuple):
-    """A model's answer. `fault` is the error that ended it; the answer then holds the text before the error.
+    """A model's answer. If `fault` is set, this error ended the generation, and the answer has the text before it.
 
-    `unproven`: the model answered, but the checks found none of its sentences supported.
+    `unproven`: the model answered, but no sentence of it passed the checks.
     """
 
     answer: Answer
@@ -37,7 +37,7 @@ class Generation(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A model's text: whole, unless something `broke` it off, perhaps a `fault`."""
+    """The text of a model. If it is not complete, `broke` says why, and `fault` is the error, if any."""
 
     text: str
     usage: TokenUsage
@@ -83,7 +83,7 @@ def generate_answer(
 def _checked(
     base: Base, found: Findings, text: str, packed: tuple[Passage, ...], model: LanguageModel
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
-    """The sentences, checked by the rules and by the claim judge; a note where the judge fails."""
+    """The sentences of a text, checked by the rules and the claim judge, and notes, such as that the judge failed."""
     try:
         judge = None
         if found.config.rag.claim_judge != "none":
@@ -149,29 +149,29 @@ def _stream(
 
 
 class _Shown:
-    """A stream as it is shown: without the model's thoughts, with markers of packed passages only."""
+    """A stream as it is displayed: without the model's thoughts and markers of passages that it was not given."""
 
     def __init__(self, packed: Sequence[Passage]) -> None:
         self._thoughts = ThoughtFilter()
         self._markers = MarkerFilter([passage.number for passage in packed])
 
     def feed(self, piece: str) -> str:
-        """What can be shown now."""
+        """The text that can be shown now."""
         return self._markers.feed(self._thoughts.feed(piece))
 
     def end(self) -> str:
-        """The held-back text, at the end of the stream."""
+        """The text that was held back when the stream ended."""
         return self._markers.feed(self._thoughts.end()) + self._markers.end()
 
 
 def _shown_part(text: str, packed: Sequence[Passage]) -> str | None:
-    """The part so far of a text that broke off, as it was shown; None for nothing."""
+    """The text of an aborted answer as it was displayed; None if nothing was."""
     shown_as = _Shown(packed)
     return (shown_as.feed(text) + shown_as.end()).strip() or None
 
 
 def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Iterator[str]:
-    """How many sentences have a status, if any, and the first one's reason."""
+    """A sentence on how many claims have a status, with the reason of the first one; empty if none has it."""
     found = [claim for claim in claims if claim.status == status]
     if found:
         first = f"“{found[0].text}”: {found[0].reason}"
@@ -179,7 +179,7 @@ def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Ite
 
 
 def _kept_text(claims: Sequence[Claim], language: str) -> str:
-    """The sentences that were not dropped, each with its markers and a note if it was not checked."""
+    """The sentences that were not dropped, each with its markers and, if it was not checked, a note."""
     marks: dict[ClaimStatus, str] = {"not_checked": f" ({say(language, 'not_checked')})"}
     kept = [claim for claim in claims if claim.status != "dropped"]
     return " ".join(claim.text + show_markers(claim.passages) + marks.get(claim.status, "") for claim in kept)

@@ -1,7 +1,7 @@
-"""Which language models answer: `models.llm.provider`, or with `auto` each available one in turn.
+"""Chooses the language models that answer: by `models.llm.provider`, or with `auto` every available one in turn.
 
-Called once the evidence is good enough: only then may a server be probed. No model is loaded here; a model loads
-when its first token is counted or generated.
+This is called only once the evidence is good enough, as a server may be probed then. No model is loaded here; a model
+loads when its first token is counted or generated.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ PROVIDERS = ("auto", "ollama", "llama_cpp", "extractive")
 
 
 def language_models(config: Config, provider: str | None, models: LoadedModels) -> Iterator[LanguageModel | None]:
-    """The models that can answer, in the order to try them, by `provider` or the configuration.
+    """The models that can answer, in the order to try them; `provider` None is the configured one.
 
-    A loaded model stays loaded in `models` until its file changes.
-
-    None is the extractive answerer.
-    `auto` gives each available model, then the extractive answerer; each is looked up only when the one before it has
-    failed. A named provider is the only one and is not probed: its first use raises the error.
-    Raises: UsageError for an unknown one, ModelMissing for `llama_cpp` without a model file or without its library.
+    None in the result is the extractive answerer. A loaded model stays in `models` until its file changes. `auto` gives
+    each available model, then the extractive answerer; each is looked up only when the one before has failed. A named
+    provider is the only one and is not probed: its first use raises the error. Raises: UsageError for an unknown
+    provider, ModelMissing for `llama_cpp` without a model file or its library.
     """
     wanted = provider or config.models_llm.provider
     if wanted not in PROVIDERS:
@@ -38,13 +36,13 @@ def language_models(config: Config, provider: str | None, models: LoadedModels) 
 
 
 def can_generate(config: Config) -> bool:
-    """Whether a language model is available; asks the server, and loads nothing."""
+    """Whether a language model is available; asks the server, but loads nothing."""
     provider = config.models_llm.provider
     return any(_lacking(config, name) is None for name in _PROVIDERS if provider in ("auto", name))
 
 
 def check_language_model(config: Config) -> Iterator[Check]:
-    """Doctor's checks of the provider. With `auto` none is needed: sentences are quoted without one."""
+    """Doctor's checks of the provider. With `auto` no model is needed, as sentences are quoted without one."""
     provider = config.models_llm.provider
     if provider in ("auto", "ollama"):
         yield from _check_ollama(config, needed=provider == "ollama")
@@ -60,7 +58,7 @@ def _all_there(config: Config, models: LoadedModels) -> Iterator[LanguageModel |
 
 
 def _kept(config: Config, provider: str, models: LoadedModels) -> LanguageModel:
-    """The model of a provider, from `models` if an earlier question loaded it."""
+    """The model of a provider, taken from `models` if an earlier question loaded it."""
     model = _PROVIDERS[provider](config)
     file = gguf_path(config).stat() if provider == "llama_cpp" else None
     mark = (model.model_ref, file and (file.st_ino, file.st_size, file.st_mtime_ns))
@@ -94,7 +92,10 @@ _PROVIDERS: dict[str, Callable[[Config], LanguageModel]] = {"ollama": _ollama, "
 
 
 def gguf_path(config: Config) -> Path:
-    """The configured model file: a path, or the name of an installed model. Raises: ModelMissing, ModelCorrupt."""
+    """The path of the configured model file, given as a path or as the name of an installed model.
+
+    Raises: ModelMissing, ModelCorrupt.
+    """
     from kb.assemble.catalogue import CATALOG, GGUF_FILE
     from kb.models.manifest import read_installed
 
@@ -111,7 +112,7 @@ def gguf_path(config: Config) -> Path:
 
 
 def _lacking(config: Config, provider: str) -> KbError | None:
-    """Why the provider cannot answer; None when it can. Asks the server once, or reads the header of the file."""
+    """Why the provider cannot answer, None if it can. Asks the server once, or reads the header of the model file."""
     from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
 
     llm, wait_s = config.models_llm, config.models_llm.connect_timeout_seconds

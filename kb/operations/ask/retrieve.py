@@ -42,9 +42,10 @@ def search_for(request: AskRequest, text: str) -> SearchQuery:
 
 
 def retrieve(base: Base, request: AskRequest, started: float, searched: SearchResult | None = None) -> Findings:
-    """The findings of the resolved question; where they have no evidence, those of the question as typed.
+    """The findings of the question as resolved in its conversation; if these have no evidence, of the question as
+    typed.
 
-    `started` is on the monotonic clock; `searched` is the question's search result, if known.
+    `started` is a time of the monotonic clock; `searched` is the question's search result if it is known already.
     """
     with base.snapshot():
         history = conversation(base.db, request.session_id) if request.session_id else request.history
@@ -94,9 +95,9 @@ def _found(
 
 
 def quotable_passages(db: Connection, hits: Iterable[Passage]) -> dict[str, Passage]:
-    """The hits that contain a sentence, by chunk id; each is cited as a whole where it is cited by times or regions.
+    """The hits that contain a sentence, by chunk id; a hit cited by times or regions is cited as a whole chunk.
 
-    Embeds and lists of links or pages match questions but answer none.
+    Embeds and lists of links or pages are left out: they match questions but answer none.
     """
     quotable = {
         hit.chunk_id: hit._replace(cited=None) if hit.is_cited_by_place else hit
@@ -109,9 +110,9 @@ def quotable_passages(db: Connection, hits: Iterable[Passage]) -> dict[str, Pass
 
 
 def _judged(base: Base, result: SearchResult, passages: Sequence[Passage]) -> Judgement | None:
-    """The judgement of a search; None without a passage.
+    """The judgement of a search result; None without passages.
 
-    `passages` are its first hits with sentences, in the order that the judgement was fitted for.
+    `passages` are the first hits that have sentences, in the order for which the judgement was fitted.
     """
     if not passages:
         return None
@@ -131,7 +132,7 @@ def _judged(base: Base, result: SearchResult, passages: Sequence[Passage]) -> Ju
 
 
 def read_evidence(judgement: Judgement) -> Evidence:
-    """A judgement as the evidence that the gate compares."""
+    """The evidence that the gate compares, from a judgement."""
     best = judgement.standing
     logit = judgement.excerpts[0].logit if judgement.excerpts else None
     channel: Channel = "lexical" if logit is None else "read"
@@ -139,7 +140,7 @@ def read_evidence(judgement: Judgement) -> Evidence:
 
 
 def _with_share(base: Base, result: SearchResult, found: Passage) -> Passage:
-    """A hit with its share of the question's words, which a search by words alone leaves out."""
+    """A hit with its share of the question's words, which a search by words alone does not compute."""
     if found.lexical_share is not None or found.lexical_score is None:
         return found
     highest = base.index.bm25_max(result.searched)
@@ -147,7 +148,7 @@ def _with_share(base: Base, result: SearchResult, found: Passage) -> Passage:
 
 
 def _doubt(question: str, judged: Judgement, language: str) -> str | None:
-    """The doubt about the best sentence, in the question's language; None without one."""
+    """A doubt about the best sentence, in the question's language; None if there is none."""
     if not judged.excerpts or not judged.standing.is_own:
         return None
     best = judged.excerpts[0]
@@ -155,9 +156,9 @@ def _doubt(question: str, judged: Judgement, language: str) -> str | None:
 
 
 def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: str) -> str | None:
-    """The doubt that the best passage is of other days than the question's, as far as known.
+    """The doubt that the best passage is about other days than the question; None if there is none.
 
-    A date in digits may be one that a text mentions: without its year it counts only where documents have that date.
+    Digits may be a date that a text mentions: a date without a year counts only if documents are dated so.
     """
     days = result.days
     if days is None or not excerpts or not result.candidates:
@@ -173,7 +174,7 @@ def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: 
 
 
 def _notes_or_code(db: Connection, notes: Findings, code: CodeFound) -> Findings:
-    """The findings to answer from: those among notes, or the same question's in source code."""
+    """The findings to answer from: those in notes, or those in source code."""
     from kb.answer.code import code_evidence  # a knowledge base without code need not load it
 
     kept = code._replace(hits=code.hits[: notes.request.k])

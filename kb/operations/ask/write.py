@@ -34,7 +34,7 @@ EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
 
 def answer_found(base: Base, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
-    """The answer or refusal, and the error that ended it, if any."""
+    """The answer or refusal, and the error that ended it, None without one."""
     refused = _refusal(base, found)
     if refused is not None:
         return refused, None
@@ -52,7 +52,7 @@ def answer_found(base: Base, found: Findings, handle: RunHandle) -> tuple[Answer
 
 
 def quote_found(base: Base, found: Findings) -> Answer:
-    """The answer in quoted sentences, or the refusal."""
+    """The answer as quoted sentences, or the refusal."""
     return _refusal(base, found) or _quote(base, found)
 
 
@@ -62,10 +62,10 @@ def write_or_quote(
     write: Callable[[LanguageModel], Generation | None],
     quote: Callable[[], Answer],
 ) -> tuple[Answer, ModelError | None]:
-    """The text of the first model that works; if one fails before its first word, the next is tried.
+    """The text of the first model that works; if a model fails before its first word, the next one is tried.
 
-    Quoted sentences, by `quote`, where there is no model, where it may read none of the findings (`write` returns
-    None), or where the sources support none of its text, which is then stored with the answer.
+    `quote` gives the answer instead if there is no model, if the model may read none of the findings (`write` returns
+    None), or if the sources support none of its text, which is then stored with the answer.
     """
     from kb.operations.ask.language_model import language_models
 
@@ -91,7 +91,7 @@ def write_or_quote(
 
 
 def _refusal(base: Base, found: Findings) -> Answer | None:
-    """The refusal where the findings allow no answer."""
+    """The refusal, if the findings allow no answer; else None."""
     if not found.result.hits:
         return found.refusal("no_chunks" if _holds_chunks(base) else "no_index")
     return found.refusal("score_gate") if found.state == "refused" else None
@@ -124,7 +124,9 @@ def _quote(base: Base, found: Findings) -> Answer:
 def _newest_first(
     base: Base, judged: Judgement, excerpts: tuple[Excerpt, ...]
 ) -> tuple[tuple[Excerpt, ...], tuple[str, ...]]:
-    """The excerpts, of two places that differ the newer one first, and their days where both documents say them."""
+    """The excerpts, of two places that differ the newer first, and the days of both, empty if they are unknown or
+    equal.
+    """
     if judged.other is None:
         return excerpts, ()
     dated = [(queries.select_written_on(base.db, doc_id=each.passage.doc_id), each) for each in excerpts[:2]]
@@ -136,7 +138,9 @@ def _newest_first(
 
 
 def _written_on(base: Base, language: str, quoted: Quoted) -> tuple[str, ...]:
-    """When a quoted "next Friday" was written, where its document says so; empty where it says no such day."""
+    """A note on when a quoted "next Friday" was written, if its document says so; empty if nothing quoted names such a
+    day.
+    """
     by_number = {each.number: each.doc_id for each in quoted.cited}
     for claim in quoted.claims:
         row = queries.select_written_on(base.db, doc_id=by_number[claim.passages[0]])
@@ -161,7 +165,7 @@ def _quote_code(found: Findings, code: CodeFound, written: Written) -> Answer:
 
 
 def _instead(quoted: Answer, unproven: Answer, language: str) -> Answer:
-    """Quoted sentences instead of a model's text, which the sources do not support and which is stored."""
+    """The quoted answer in place of a model's text that the sources do not support; that text is stored with it."""
     if quoted.refusal_reason is not None:
         return _noting(unproven, quoted.notes)
     kept = quoted._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)

@@ -1,6 +1,6 @@
-"""The cluster of a run: opened for what a stage needs, its progress, and the passages that are embedded there.
+"""The cluster of a run: connects, checks the workers, and reports the progress.
 
-plan → connected, workers checked → tasks → results, checked → what came back is stored here as always
+plan → connection, checked workers → tasks → checked results → stored on this machine
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PIECE_BYTES = 8_000_000
 
 
 class JoinedCluster:
-    """An open cluster and its reports, to be closed. `notes` are told which workers got no work, and why."""
+    """An open cluster and its reports. `notes` gets the workers that receive no work, and why. Must be closed."""
 
     def __init__(
         self, cluster: Cluster, scheduler: str, handle: RunHandle, notes: list[str], needs: Iterable[str]
@@ -57,12 +57,12 @@ class JoinedCluster:
             raise ClusterFailed(f"no worker of {scheduler} can be used: {why}", "kb cluster status; kb cluster prepare")
 
     def note(self, said: str) -> None:
-        """Adds a line to the notes of the run, once."""
+        """Adds a line to the notes of the run, unless it is there already."""
         if said not in self._notes:
             self._notes.append(said)
 
     def tell(self, done: int, total: int) -> None:
-        """Reports the figures, once a second: `done` of `total` passages or files."""
+        """Reports the progress at most once a second: `done` of `total` passages or files."""
         now = monotonic()
         if now - self._told_at < _TELL_S:
             return
@@ -74,7 +74,7 @@ class JoinedCluster:
         self._handle.tell(ClusterProgress(*self.cluster.state, rate, left))
 
     def close(self) -> None:
-        """Notes the workers that got no work, and disconnects; what is under way is canceled."""
+        """Notes the workers that received no work, and disconnects; running tasks are canceled."""
         for said in self._refused():
             self.note(f"cluster: {said}")
         self.cluster.close()
@@ -114,21 +114,21 @@ def open_cluster(plan: ComputePlan, settings: ExtractSettings | None, models: Se
 
 
 def without_secrets(settings: ExtractSettings) -> ExtractSettings:
-    """The settings that workers are given: without passwords, and without the server of captions."""
+    """The settings for workers: without passwords, and without the server of captions."""
     return replace(settings, caption=None, pdf_passwords=())
 
 
 def cluster_status(config: Config) -> ClusterReport:
-    """The workers of the configured scheduler, and what they lack. Raises: UsageError, ConfigError, ClusterFailed."""
+    """The workers of the configured scheduler, and how each differs. Raises: UsageError, ConfigError, ClusterFailed."""
     with closing(_opened(config)) as cluster:
         return _report(config, cluster, ())
 
 
 def prepare_cluster(config: Config, handle: RunHandle) -> ClusterReport:
-    """Sends the installed models that the configuration names to the workers that lack them, into their caches.
+    """Sends the installed, configured models to the workers that lack them, into their caches.
 
-    One worker a machine is sent a model at a time: the others of that machine have it then, unless their cache is
-    another. Raises: UsageError, ConfigError, ClusterFailed, Canceled.
+    Each model goes to one worker per machine at first: its other workers usually share that cache. Raises: UsageError,
+    ConfigError, ClusterFailed, Canceled.
     """
     sent: list[str] = []
     with closing(_opened(config)) as cluster:
@@ -144,7 +144,7 @@ def prepare_cluster(config: Config, handle: RunHandle) -> ClusterReport:
 
 
 def _send(cluster: Cluster, model_dir: Path, name: str, addresses: Sequence[str], handle: RunHandle) -> None:
-    """Sends a model's files, its manifest last. Raises: ClusterFailed where a worker does not take it; Canceled."""
+    """Sends the files of a model, the manifest last. Raises: ClusterFailed if a worker rejects a file; Canceled."""
     installed = read_installed(model_dir, name)
     done_bytes = 0
     for file in (*(each.path for each in installed.files), MANIFEST_FILE):
@@ -179,7 +179,7 @@ def _opened(config: Config) -> Cluster:
 
 
 def _models(config: Config) -> tuple[str, ...]:
-    """The installed models that the configuration names: the encoder, and the one that hears speech."""
+    """The names of the installed models that the configuration uses: the encoder, and the speech model."""
     named = (config.models_embedding.model, config.audio.model)
     return tuple(name for name in named if manifest_bytes(config.model_dir, name) is not None)
 

@@ -1,4 +1,4 @@
-"""Which cluster works, and what never goes there: plain values from the configuration."""
+"""Which cluster is used, and which documents never go there: plain values from the configuration."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ALWAYS = "#never-to-cluster"
 
 
 class ComputePlan(NamedTuple):
-    """The scheduler; "" where everything is worked on here. `kept_here`: the documents that never go there.
+    """The scheduler, "" for no cluster. `kept_here` are the rules for documents that never go to it.
 
-    `model_dir` is that of this machine, which workers of a local cluster read.
+    `model_dir` is the model folder of this machine, which workers on this machine read.
     """
 
     scheduler: str = ""

@@ -1,6 +1,6 @@
-"""What runs on the workers of a cluster: what a worker holds, texts → vectors, bytes → derived results.
+"""Functions that run on the workers of a cluster: facts about a worker, texts → vectors, bytes → derived results.
 
-A worker reads no configuration and no database. It keeps one thing: the models that were sent to it, in its cache.
+A worker reads no configuration and no database. It stores one thing: the models that were sent to it, in its cache.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def model_hash(installed: InstalledModel) -> str:
 
 
 def embed_there(name: str, wanted: str, with_tokens: bool, texts: Sequence[str]) -> list[CachedVector]:
-    """The vectors of texts by the model with that hash. Raises: ModelMissing; ModelCorrupt for another hash."""
+    """The vectors of texts by the model whose hash is `wanted`. Raises: ModelMissing; ModelCorrupt for another hash."""
     with _opening:
         if wanted not in _opened:
             _opened[wanted] = open_embedder(models_here() / name, _verified(name, wanted), 1)
@@ -115,7 +115,7 @@ def _verified(name: str, wanted: str) -> InstalledModel:
 
 
 def vectors_of(embedder: Embedder, texts: Sequence[str], *, with_tokens: bool) -> list[CachedVector]:
-    """The vector of each text, followed by the rows of its tokens where they are wanted.
+    """The vector of each text, with the rows of its tokens if `with_tokens`.
 
     Raises: ModelError for vectors that contradict the model's description.
     """
@@ -143,7 +143,7 @@ def _checked(embedder: Embedder, vectors: Vectors, texts: int) -> Vectors:
 
 
 def take_part(name: str, file: str, offset_bytes: int, data: bytes) -> None:
-    """Writes a piece of a model's file beside the models, as `take_model` expects it."""
+    """Writes a piece of a model's file into a temporary place, where `take_model` expects it."""
     path = models_here() / f".{name}-incoming" / file
     make_private_folder(path.parent)
     with path.open("r+b" if offset_bytes else "wb") as incoming:
@@ -152,7 +152,7 @@ def take_part(name: str, file: str, offset_bytes: int, data: bytes) -> None:
 
 
 def take_model(name: str) -> None:
-    """Puts the model whose files have come into its place. Raises: ModelCorrupt for a wrong size or checksum."""
+    """Moves a model whose files have all arrived into its place. Raises: ModelCorrupt for a wrong size or checksum."""
     folder = models_here()
     incoming = f".{name}-incoming"
     verify_model(folder, incoming)

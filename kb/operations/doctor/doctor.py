@@ -51,9 +51,10 @@ _MOST_COPIED_BYTES = 64_000_000
 
 
 def diagnose(config: Config, *, quick: bool = False, handle: RunHandle | None = None) -> list[Check]:
-    """All checks, in the order a user would fix them; `quick` leaves out checks that read the whole database.
+    """All checks, in the order in which a user would fix faults; `quick` leaves out checks that read the whole
+    database.
 
-    Canceled, it ends after the current check and says so. An error in a check is reported as its result: the other
+    A canceled run ends after the current check and says so. An error in a check becomes its result, and the other
     checks still run.
     """
     handle = handle or RunHandle()
@@ -82,7 +83,7 @@ def _checks(config: Config, quick: bool, handle: RunHandle) -> Iterator[Check]:
 
 
 def _caught(name: str, config: Config, checks: Iterable[Check]) -> Iterator[Check]:
-    """The checks; an error of theirs becomes a failed check of that name."""
+    """The checks; an error while they run becomes a failed check of that name."""
     try:
         with sqlite_errors(config.sqlite):
             yield from checks
@@ -118,7 +119,7 @@ def _is_readable(folder: Path) -> bool:
 
 
 def _first(names: Sequence[str]) -> str:
-    """The first name, and how many others there are."""
+    """The first name and the number of the others, for a message."""
     return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
@@ -155,7 +156,7 @@ def _schema(db: Connection, config: Config) -> Iterator[Check]:
 
 
 def _objects(db: Connection) -> Iterator[Check]:
-    """Whether the tables, indexes, views and triggers are kb's; names triggers of the user."""
+    """Checks that tables, indexes, views and triggers are as kb makes them; names the user's triggers."""
     made, damaged = made_objects(), damaged_objects(db)
     tables = [name for name in damaged if made[name].type == "table"]
     detail = f"{len(made)} tables, indexes, views and triggers are as kb made them"
@@ -168,7 +169,7 @@ def _objects(db: Connection) -> Iterator[Check]:
 
 
 def _forgotten(db: Connection) -> Iterator[Check]:
-    """A failed check where `kb forget` was interrupted: some of the text may still be stored."""
+    """A failed check if `kb forget` was interrupted, since some of the text may still be stored."""
     if (left := queries.select_unfinished(db)) is not None:
         paths = json.loads(left.paths_json)
         detail = f"kb forget was interrupted: text of {_first(paths)} may be left"
@@ -176,7 +177,7 @@ def _forgotten(db: Connection) -> Iterator[Check]:
 
 
 def _index_version(db: Connection) -> Check:
-    """Whether the lexical index matches its definition, and its documents this kb's parsers."""
+    """Checks that the lexical index fits its definition, and its documents this kb's parsers."""
     label = index_version(Index(db).state)
     if schema_state(db).fts_version != defined_fts_version(db):
         return Check("index_version", False, f"{label}: built by another definition", "kb index --rebuild-fts")
@@ -193,7 +194,7 @@ def _is_older(db: Connection) -> bool:
 
 
 def _integrity(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
-    """Whether every page is intact and every index matches its table; `quick` leaves out the indexes."""
+    """Checks that every page is intact and every index fits its table; `quick` leaves out the indexes."""
     if quick:
         found = [row.quick_check for row in queries.quick_check(db)]
     else:
@@ -204,7 +205,7 @@ def _integrity(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
 
 
 def _cut_off(path: Path) -> Iterator[str]:
-    """The fault of a file whose last pages are missing, which SQLite reads as zeros or not at all."""
+    """The fault of a file whose last pages are missing, if they are; SQLite reads these as zeros or not at all."""
     with path.open("rb") as file:
         header = file.read(100)
     page_bytes = int.from_bytes(header[16:18], "big") % 65_535  # 1 means 65,536
@@ -218,7 +219,7 @@ def _cut_off(path: Path) -> Iterator[str]:
 
 
 def _references(db: Connection) -> Iterator[Check]:
-    """Whether every referenced row exists."""
+    """Checks that every referenced row exists."""
     found = queries.check_foreign_keys(db)
     blocks = queries.check_blocks(db)
     faults = [f"{len(found)} rows of {found[0].table} and others name what is not there"] if found else []
@@ -252,7 +253,7 @@ def _contents(db: Connection, config: Config, quick: bool) -> Iterator[Check]:
 
 
 def _copies(copies: list[queries.AssetCopy], orphans: int, quick: bool) -> Check:
-    """Whether all copies exist, and a random sample of them has the original bytes."""
+    """Checks that all copies of files exist, and that a random sample of them is unchanged."""
     lost = [copy.storage_path for copy in copies if not has_size(copy.storage_path, copy.byte_len)]
     if lost or orphans:
         detail = f"missing or cut short: {lost[0]} and {len(lost) - 1} more" if lost else f"{orphans} of no document"
@@ -270,7 +271,7 @@ def _copies(copies: list[queries.AssetCopy], orphans: int, quick: bool) -> Check
 
 
 def _fts_consistent(config: Config) -> Iterator[Check]:
-    """FTS5's integrity check; it is an INSERT statement, so it needs a writing connection."""
+    """Runs FTS5's integrity check; it is an INSERT statement, and so needs a writing connection."""
     unchecked = "read-only mode" if is_read_only() else None
     if not os.access(config.sqlite, os.W_OK):
         unchecked = "the file is read-only"
@@ -290,7 +291,7 @@ def _fts_consistent(config: Config) -> Iterator[Check]:
 
 
 def _grammars(config: Config) -> Iterator[Check]:
-    """Whether source code of every language can be parsed; without a grammar it is cut by paragraphs."""
+    """Checks that source code of every language can be parsed; without its grammar it is cut by paragraphs."""
     lacking = {lang: module for lang in GRAMMARS if (module := lacking_module(lang)) is not None}
     if not lacking:
         yield Check("grammars", True, f"{', '.join(GRAMMARS)} are parsed", needed=False)
@@ -341,7 +342,7 @@ def _plugins(config: Config) -> Iterator[Check]:
 
 
 def _engines(config: Config) -> Iterator[Check]:
-    """One check per derived result, or kind of files in parts: its engine, or what to install."""
+    """One check per derived result, or kind of files in parts: its engine, or what to install for it."""
     settings = extraction_plan(config).settings
     steps = {
         extractor if step.name == "parts" else step.name: step

@@ -38,7 +38,7 @@ _LEAST_ALIKE = 0.9
 
 
 def check_models(config: Config) -> Iterator[Check]:
-    """Whether the configured model is installed; with provider none, reports that there is none.
+    """Checks that the configured model is installed; reports if embedding is switched off.
 
     Raises: ConfigError.
     """
@@ -58,9 +58,10 @@ def check_models(config: Config) -> Iterator[Check]:
 
 
 def check_judge(config: Config) -> Iterator[Check]:
-    """Whether what reads a question beside a passage is installed, and what the likelihoods of answers were fitted on.
+    """Checks that the judge, which reads a question and a passage together, is installed, and names the fit of
+    likelihoods.
 
-    It comes with kb's encoder, since the second assembly.
+    The judge comes with kb's encoder since its second assembly.
     """
     is_wanted = config.models_embedding.provider != "none"
     judge = LoadedModels(config.model_dir).judge() if is_wanted else None
@@ -77,7 +78,7 @@ def check_judge(config: Config) -> Iterator[Check]:
 def _embeds(config: Config) -> bool:
     """Whether passages should have vectors: a model is configured or partly installed, or vectors exist.
 
-    A user who never installed a model searches by words: no fault.
+    For a user who never installed a model, searching by words is no fault.
     """
     named = config.origins.get("models.embedding.model", "default") != "default"
     folders = (config.vector_dir, config.model_dir / (configured_model(config) or ""))
@@ -85,14 +86,14 @@ def _embeds(config: Config) -> bool:
 
 
 def check_reranker(config: Config) -> Iterator[Check]:
-    """Whether the configured cross-encoder loads; no check where none is configured. Raises: KbError."""
+    """Checks that the configured cross-encoder loads; empty if none is configured. Raises: KbError."""
     if config.rerank.provider != "none":
         label = open_pair_scorer(config).label
         yield Check("reranker", True, f"{label}, of the first {config.rerank.passages} passages")
 
 
 def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
-    """Checks that vectors are complete and equal in both stores, fit the window, and that the ANN index finds them."""
+    """Checks that vectors are complete, equal in both stores and fit the window, and that the ANN index works."""
     held = mirrored(db)
     if config.compute.address:
         detail = f"as compute.scheduler says, an ingest sends texts and files to {config.compute.address}"
@@ -111,7 +112,7 @@ def check_vectors(db: Connection, config: Config) -> Iterator[Check]:
 
 
 def _without_vectors(db: Connection, config: Config) -> Check:
-    """Reports that no passage has a vector: a fault only where there are passages and a model."""
+    """The check for a base without vectors: a fault only if there are passages and a model."""
     counts = queries.count_index_rows(db)
     if counts is not None and not counts.chunks:
         return Check("embeddings", False, "nothing is indexed yet", "kb ingest", needed=False)
@@ -178,7 +179,7 @@ def _check_tokens(
     wanted: bool,
     is_installed: bool,
 ) -> Iterator[Check]:
-    """Whether every passage has tokens of the right size, equal to the model's current ones."""
+    """Checks that every passage has tokens of the right size that equal the model's present ones."""
     if not wanted:
         detail = f"{counts.passages} passages have tokens, which are not used"
         yield Check("passage_tokens", False, detail, "kb ingest removes them", needed=False)
@@ -196,9 +197,9 @@ def _check_tokens(
 
 
 def _differing_tokens(config: Config, row: queries.MirroredModel, sampled: Sequence[queries.SampledTokens]) -> int:
-    """How many passages have stored tokens that differ from the model's: the two do not score each other as equal.
+    """How many sampled passages have stored tokens that do not score like the model's present tokens.
 
-    Clusters may differ where processors round differently, so scores are compared.
+    Scores are compared, because clusters may differ between processors that round differently.
     """
     import numpy as np
 

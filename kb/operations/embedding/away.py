@@ -1,4 +1,4 @@
-"""Passages that are embedded on a cluster: what is sent, how much of it, and which results are taken."""
+"""Embeds passages on a cluster: decides what is sent and how much at a time, and checks the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ MOST_CHARS, _LEAST_CHARS = 10_000, 2_000
 
 
 class Away:
-    """A cluster that embeds with one model, to be closed. `kept_here`: paths of documents embedded on this machine."""
+    """A cluster that embeds with one model. `kept_here` are the paths of documents to embed on this machine. Must be
+    closed.
+    """
 
     def __init__(
         self,
@@ -50,7 +52,7 @@ class Away:
         self._components = components
 
     def has_room(self, texts: Sequence[str]) -> bool:
-        """Whether these may be sent before earlier results are taken."""
+        """Whether these texts may be sent before earlier results have arrived."""
         return self.joined.cluster.has_room(sum(map(self._weight_bytes, texts)))
 
     def submit(self, texts: Sequence[str], later: int) -> list[tuple[list[str], Pending]]:
@@ -77,11 +79,11 @@ class Away:
         return cast(list[CachedVector], found.value)
 
     def close(self) -> None:
-        """Disconnects; what is under way is canceled."""
+        """Disconnects; running tasks are canceled."""
         self.joined.close()
 
     def _weight_bytes(self, text: str) -> int:
-        """About what a text and its result take."""
+        """About how many bytes a text and its result take."""
         rows = len(text) // _CHARS_A_ROW + 1
         return (
             len(text.encode("utf-8", "surrogatepass"))
@@ -90,7 +92,7 @@ class Away:
         )
 
     def _are_vectors(self, texts: int, found: object) -> bool:
-        """Whether a result can be that of so many texts: their number, the sizes, finite numbers, L2 = 1."""
+        """Whether a result can be the vectors of that many texts: right number and sizes, finite, L2 = 1."""
         import numpy as np
 
         if not isinstance(found, list) or len(found) != texts:

@@ -1,6 +1,6 @@
-"""The vectors and tokens of batches of chunks: from the cache, else from the model.
+"""The vectors and tokens of batches of chunks: from the cache, or else from the model.
 
-The next texts are embedded while the last batch is stored, so that no core is idle.
+The next texts are embedded while a batch is stored, so that no core is idle.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _POLL_S = 0.2
 
 @dataclass(slots=True)
 class Tally:
-    """Reports how many of the `total` chunks without a vector have one now; `written` are in stored batches."""
+    """Reports how many of `total` chunks without a vector have one now; `written` counts those in stored batches."""
 
     handle: RunHandle
     model: str
@@ -62,9 +62,10 @@ class Tally:
     written: int = 0
 
     def tell_again(self, texts: Sequence[str], embed: Callable[[Sequence[str]], object], *, by_old: bool) -> None:
-        """Reports that the total replaces other vectors, and an estimate of the time, by embedding some of the `texts`.
+        """Reports that the chunks have vectors of another kind, with an estimate of the time to replace them.
 
-        The first call of `embed` loads its model, and is not timed.
+        The estimate comes from embedding some of the `texts`. The first call of `embed` loads the model and is not
+        timed.
         """
         sample = sorted(texts, key=len)[:: max(1, len(texts) // _SAMPLED_TEXTS)]
         embed(sample[:1])
@@ -79,10 +80,10 @@ class Tally:
 
 
 class LazyEmbedder:
-    """The bulk embedder of one model, loaded when a text is not in the cache.
+    """The bulk embedder of one model; it is loaded for the first text that is not in the cache.
 
-    `components`: the size of a token row; 0 where no tokens are kept. `form`: the passage version of its records.
-    `at_once`: how many threads may use it at the same time.
+    `components` is the size of a token row, 0 if no tokens are stored; `form` the passage version of its records;
+    `at_once` how many threads may use it at the same time.
     """
 
     def __init__(self, plan: EmbeddingPlan, name: str) -> None:
@@ -98,7 +99,8 @@ class LazyEmbedder:
         self._loading = Lock()
 
     def embed(self, texts: Sequence[str]) -> list[CachedVector]:
-        """The vector of each text, followed by the rows of its tokens where they are kept; no text loads no model.
+        """The vector of each text, with the rows of its tokens if they are stored. Without texts the model is not
+        loaded.
 
         Raises: ModelMissing, ModelCorrupt; ModelError for vectors that contradict the model's description.
         """
@@ -112,18 +114,18 @@ class LazyEmbedder:
         return vectors_of(loaded, texts, with_tokens=self.components > 0)
 
     def cache(self) -> VectorCache:
-        """The model's part of the cache, to be closed. Raises: StoreError and its kin."""
+        """Opens the cache of this model's vectors; the caller closes it. Raises: StoreError and subclasses."""
         label = f"{self.model.name}@{self.model.version}/{self.form}"
         return VectorCache(self._plan.cache, label, self._plan.cache_bytes)
 
     def holds(self, cached: CachedVector) -> bool:
-        """Whether a cached vector has this model's size."""
+        """Whether a cached vector has the size of this model's vectors."""
         rows = len(cached.vector) - 4 * self.model.dimensions
         return rows > 0 and rows % tokens_bytes(1, self.components) == 0 if self.components else rows == 0
 
 
 def held_model(model_dir: Path, held: queries.MirroredModel, provider: Provider) -> EmbeddingModel | None:
-    """The model of the mirror's vectors, whatever is configured now; None where it is not installed or cannot run."""
+    """The model of the mirror's vectors, whatever is configured now; None if it is not installed or cannot run."""
     with suppress(KbError):
         return embedding_model(model_dir, held.model_id, provider.of_version(held.model_version))
     return None
@@ -132,7 +134,7 @@ def held_model(model_dir: Path, held: queries.MirroredModel, provider: Provider)
 def chunks_without_vector(
     db: Connection, model: EmbeddingModel, form: str, batch_chunks: int
 ) -> Iterator[list[queries.UnembeddedChunk]]:
-    """The chunks without a committed vector of that form, a batch at a time."""
+    """The chunks that have no committed vector of that form, in batches."""
     after = 0
     while chunks := queries.select_unembedded_chunks(
         db,
@@ -148,7 +150,7 @@ def chunks_without_vector(
 
 
 def every_chunk(db: Connection, batch_chunks: int) -> Iterator[list[queries.UnembeddedChunk]]:
-    """The chunks of notes, a batch at a time: for no model, none of them has a vector."""
+    """All chunks of notes, in batches, as for a model that has embedded none of them."""
     return chunks_without_vector(db, EmbeddingModel("", "", 0, None), "", batch_chunks)
 
 
@@ -160,7 +162,7 @@ def text_of(chunk: queries.UnembeddedChunk) -> str:
 class BatchVectors(NamedTuple):
     """The vectors of one batch, each with its tokens, in the order of its chunks.
 
-    `start_ns`: the start, by the clock that measures durations.
+    `start_ns` is when the batch was begun, by the clock for durations.
     """
 
     chunks: Sequence[queries.UnembeddedChunk]
@@ -170,9 +172,10 @@ class BatchVectors(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """A batch in progress: its texts, their known vectors, and the texts that threads and a cluster are embedding.
+    """A batch in progress: its texts, the vectors that are known, and the texts that threads and a cluster are
+    embedding.
 
-    `known` looks up the vectors of earlier batches in progress too, whose texts are embedded only once.
+    `known` also looks up the vectors of earlier batches in progress, so that a text is embedded once.
     """
 
     chunks: Sequence[queries.UnembeddedChunk]
@@ -194,10 +197,10 @@ def vectors_of_batches(
     tally: Tally,
     away: Away | None = None,
 ) -> Generator[BatchVectors, None, None]:
-    """The vectors of each batch, in order, until canceled: finished vectors stay in the cache.
+    """The vectors of each batch, in order. If the run is canceled, finished vectors are in the cache.
 
-    While a batch is stored, the next one is embedded; on a cluster, as many as there is room for.
-    Raises: ClusterFailed where the cluster is gone.
+    While a batch is stored, the next one is embedded; on a cluster, as many as it has room for. Raises: ClusterFailed
+    if the cluster is gone.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -231,11 +234,11 @@ class _Embedding:
     ahead: deque[_Batch] = field(default_factory=deque)
 
     def may_begin(self, texts: Sequence[str]) -> bool:
-        """Whether a batch of these texts may be begun before the first one is finished."""
+        """Whether a batch with these texts may begin before the first batch is finished."""
         return len(self.ahead) < _AHEAD if self.away is None else self.away.has_room(texts)
 
     def begin(self, chunks: Sequence[queries.UnembeddedChunk], texts: list[str]) -> None:
-        """Begins the texts of a batch that are neither cached nor in progress."""
+        """Begins a batch: embeds those of its texts that are neither cached nor in progress."""
         known = {text: cached for text, cached in self.cache.get(texts).items() if self.embedder.holds(cached)}
         under_way = {text for batch in self.ahead for text in batch.under_way()}
         missing = [text for text in dict.fromkeys(texts) if text not in known and text not in under_way]
@@ -254,7 +257,7 @@ class _Embedding:
         self.ahead.append(_Batch(chunks, texts, ChainMap(known, *earlier), begun, there))
 
     def finished(self) -> BatchVectors:
-        """Waits for the first batch and caches its vectors; incomplete where the run is canceled."""
+        """Waits for the first batch and caches its vectors, which are incomplete if the run is canceled."""
         start_ns = perf_counter_ns()
         tally, batch = self.tally, self.ahead[0]
         tally.handle.tell(EmbedBatchStarted(len(batch.chunks), tally.model))
@@ -271,7 +274,7 @@ class _Embedding:
         return BatchVectors(batch.chunks, list(filter(None, found)), len(batch.texts) - fresh_count, start_ns)
 
     def keep_finished(self) -> None:
-        """Caches what a cluster returned for batches that are not finished."""
+        """Caches the results of a cluster for batches that are not finished."""
         for texts, pending in (each for batch in self.ahead for each in batch.there):
             with suppress(ClusterFailed, TimeoutError):
                 if self.away is not None and (embedded := self.away.taken(pending, 0)) is not None:
@@ -292,7 +295,9 @@ class _Embedding:
 
 
 def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:
-    """The texts from long to short, in steps of at most `batch_texts` and `STEP_CHARS` characters (or one text)."""
+    """The texts, longest first, in steps of at most `batch_texts` texts and `STEP_CHARS` characters, or of one longer
+    text.
+    """
     step: list[str] = []
     chars = 0
     for text in sorted(texts, key=len, reverse=True):

@@ -51,9 +51,9 @@ AGAIN_FROM_PASSAGES = 200
 
 @dataclass(slots=True)
 class EmbedReport:
-    """The result of one run: vectors made, taken from the cache or from Lance, removed.
+    """How many vectors a run made, took from the cache, restored from Lance, and removed.
 
-    `notes`: repaired damage, and what a cluster could not do.
+    `notes` say what damage was repaired, and what a cluster could not do.
     """
 
     embedded: int = 0
@@ -82,12 +82,12 @@ class _Run:
 def embed_missing(
     db: Connection, plan: EmbeddingPlan, handle: RunHandle, opened: OpenedAhead | None = None
 ) -> EmbedReport:
-    """Embeds the chunks that have no committed vector; forgets the vectors of chunks that are gone.
+    """Embeds the chunks that have no committed vector, and removes the vectors of deleted chunks.
 
-    Where nothing is missing, SQLite alone shows it: neither Lance nor a model is opened. Another model's vectors are
-    built beside the searched ones, which they replace once complete. Vectors that one store lost are copied from the
-    other. `db` is a writer with sqlite-vec loaded.
-    Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
+    If nothing is missing, SQLite alone shows it, and neither Lance nor a model is opened. If the model has changed, its
+    vectors are built next to the searched ones and replace them once complete. Vectors that one store has lost are
+    copied from the other. `db` is a writer with sqlite-vec loaded. Raises: ModelMissing, ModelCorrupt, ModelError,
+    StoreError, DiskFull.
     """
     held = mirrored(db)
     run = _Run(db, plan, EmbedReport(), handle, held, opened)
@@ -108,9 +108,9 @@ def embed_missing(
 
 
 def embed_ahead(db: Connection, plan: EmbeddingPlan, name: str, handle: RunHandle) -> EmbedReport:
-    """Embeds the chunks with a model that the plan does not name yet, into the model's Lance table.
+    """Embeds the chunks with a model that is not configured yet, into the Lance table of that model.
 
-    The mirror does not change, so searches stay as they are. `db` and errors: as in `embed_missing`.
+    The mirror does not change, and so searches do not. `db` and errors: as in `embed_missing`.
     """
     run = _Run(db, plan, EmbedReport(), handle)
     _embed_beside(run, LazyEmbedder(plan, name))
@@ -118,7 +118,7 @@ def embed_ahead(db: Connection, plan: EmbeddingPlan, name: str, handle: RunHandl
 
 
 def forget_differing_tokens(db: Connection, plan: EmbeddingPlan, name: str) -> int:
-    """Removes the tokens of a model that differ from the cached ones of their passage's text; returns how many."""
+    """Removes the stored tokens that differ from the cached ones of the same text; returns of how many passages."""
     embedder, forgotten = LazyEmbedder(plan, name), 0
     with closing(embedder.cache()) as cache:
         for chunks in every_chunk(db, BATCH_CHUNKS) if embedder.components else ():
@@ -160,7 +160,7 @@ def _wants_mirror(run: _Run, embedder: LazyEmbedder) -> bool:
 
 
 def _fill_lance(run: _Run, embedder: LazyEmbedder) -> None:
-    """Completes the Lance table, from the mirror if there still is one; then it alone has the vectors."""
+    """Completes the Lance table, from the mirror if there is one; after that Lance alone has the vectors."""
     db, plan, model = run.db, run.plan, embedder.model
     had_mirror = has_mirror(db)
     if had_mirror and run.searched is not None and holds(run.searched, model):
@@ -193,7 +193,7 @@ def _progress(run: _Run, embedder: LazyEmbedder) -> queries.MirrorProgress | Non
 
 
 def _level_tokens(run: _Run, embedder: LazyEmbedder) -> None:
-    """Removes invalid tokens, and marks passages without tokens as outdated; where none are kept, removes all."""
+    """Removes invalid tokens, and marks passages without tokens as outdated; removes all if none are to be stored."""
     db, table = run.db, lance_table_name(embedder.model)
     with transaction(db):
         queries.delete_unusable_tokens(db, model_id=embedder.model.name, components=embedder.components)
@@ -205,7 +205,7 @@ def _level_tokens(run: _Run, embedder: LazyEmbedder) -> None:
 
 
 def _fill_mirror(run: _Run, embedder: LazyEmbedder) -> None:
-    """Completes the mirror as far as possible; rebuilds a damaged Lance table from it."""
+    """Completes the mirror from Lance as far as possible; rebuilds a damaged Lance table from the mirror."""
     db, plan, model = run.db, run.plan, embedder.model
     with mirror.vector_transaction(db):
         ensure_mirror(db, model, run.searched, now_utc())
@@ -256,7 +256,7 @@ def _embed_chunks(run: _Run, embedder: LazyEmbedder, lance: LanceTable, *, is_mi
 
 
 def _away(run: _Run, embedder: LazyEmbedder, passages: int) -> Away | None:
-    """The configured cluster, for an encoder of kb and enough passages. Raises: as `Away`."""
+    """The configured cluster, if kb's encoder is used and there are enough passages; else None. Raises: as `Away`."""
     plan = run.plan.compute
     if not plan.scheduler or passages < AWAY_FROM_PASSAGES:
         return None
@@ -284,7 +284,7 @@ def _counted(run: _Run, embedder: LazyEmbedder) -> queries.EmbeddedCounts | None
 
 
 def _tell_again(run: _Run, embedder: LazyEmbedder, cache: VectorCache, tally: Tally) -> None:
-    """Reports an estimate of the time, where passages are embedded again and the cache lacks some of the first ones."""
+    """Reports an estimate of the time if passages are embedded again and the cache lacks some of the first ones."""
     if run.searched is None or tally.total < AGAIN_FROM_PASSAGES:
         return
     if holds(run.searched, embedder.model):
@@ -301,7 +301,7 @@ def _tell_again(run: _Run, embedder: LazyEmbedder, cache: VectorCache, tally: Ta
 
 
 def _write(db: Connection, lance: LanceTable, embedder: LazyEmbedder, made: BatchVectors, *, is_mirrored: bool) -> None:
-    """The write protocol of one batch; the next run finishes uncommitted chunks."""
+    """Writes one batch in three steps; a later run finishes chunks that were not committed."""
     import numpy as np
 
     chunks, model, now = made.chunks, embedder.model, now_utc()

@@ -15,12 +15,12 @@ from kb.records import NamedTuple
 
 
 class EmbeddingPlan(NamedTuple):
-    """The model, None where passages are found by words alone.
+    """How to embed. `model` is None if passages are found by words alone.
 
-    `threads`: the cores it uses; `batch_texts`: the texts of one call. `dimensions`: the required size of its vectors;
-    None for any. `tokens`: whether to keep the tokens of a model that gives them; `mirror`: as `storage.mirror` says.
-    `provider` runs the models that kb does not assemble. `compute`: the cluster that
-    embeds, if any.
+    `threads` is the number of cores, `batch_texts` the most texts of one call, `dimensions` the required size of
+    vectors (None: any). `tokens`: whether to store the tokens of a model that gives them. `mirror` is the setting
+    `storage.mirror`. `provider` runs the models that kb does not assemble. `compute` is the cluster that embeds, if
+    any.
     """
 
     model: str | None
@@ -73,14 +73,14 @@ def embedding_provider(config: Config) -> Provider:
 
 
 def gguf_places(config: Config, named: str) -> tuple[Path, ...]:
-    """The folders to search for a GGUF file: the one in its name, and the model directory."""
+    """The folders in which a GGUF file is searched: the folder in its name, and the model directory."""
     return (config.path(named).parent, config.model_dir)
 
 
 def configured_model(config: Config) -> str | None:
-    """The configured model; None where passages are found by words alone.
+    """The configured model; None if passages are found by words alone.
 
-    Raises: ConfigError where the configured provider cannot run a model that kb assembles.
+    Raises: ConfigError if the configured provider cannot run a model that kb assembles.
     """
     embedding = config.models_embedding
     if embedding.provider == "none":
@@ -95,7 +95,7 @@ def configured_model(config: Config) -> str | None:
 
 
 def require_dimensions(model: EmbeddingModel, wanted: int | None) -> EmbeddingModel:
-    """The model, if its vectors have the configured dimensions. Raises: ConfigError."""
+    """Returns the model if its vectors have the configured dimensions. Raises: ConfigError if not."""
     if wanted is not None and model.dimensions != wanted:
         raise ConfigError(
             f"{model.name} makes vectors of {model.dimensions} dimensions, models.embedding.dimensions says {wanted}",

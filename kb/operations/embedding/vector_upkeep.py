@@ -1,4 +1,4 @@
-"""Keeps the two vector stores equal (tombstones, either store rebuilt from the other), and lists their tables."""
+"""Keeps the two vector stores equal (by tombstones, or by rebuilding one from the other), and lists their tables."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ _BATCH = 4096
 
 
 def model_of(row: queries.MirroredModel) -> EmbeddingModel:
-    """The model that the mirror holds vectors of."""
+    """The model of a row of the mirror."""
     return EmbeddingModel(row.model_id, row.model_version, row.dimensions, None)
 
 
 def clear_tombstones(db: Connection, lance: LanceTable) -> int:
-    """Removes the vectors of deleted chunks from Lance; returns how many. `level_mirror` does it for the mirror."""
+    """Removes the vectors of deleted chunks from Lance, and returns how many; `level_mirror` removes them from the
+    mirror.
+    """
     cleared = 0
     while stones := queries.select_tombstones(db, lance_table=lance.name, row_limit=_BATCH):
         lance.delete([stone.chunk_id for stone in stones])
@@ -40,9 +42,9 @@ def clear_tombstones(db: Connection, lance: LanceTable) -> int:
 
 
 def scrub_vectors(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> None:
-    """Removes the vectors of deleted chunks without a trace: both stores are rewritten.
+    """Removes the vectors of deleted chunks without a trace, by rewriting both stores.
 
-    The tables of unused models are deleted.
+    Deletes the tables of unused models.
     """
     row = mirrored(db)
     in_use = {row.lance_table} if row is not None else set[str]()
@@ -66,7 +68,7 @@ def scrub_vectors(db: Connection, vector_dir: VectorPlace, handle: RunHandle) ->
 
 
 def restore_mirror(db: Connection, lance: LanceTable, tell: Callable[[int], None] = lambda restored: None) -> int:
-    """Commits the pending chunks whose vectors Lance has; returns how many. The others are embedded again.
+    """Commits the pending chunks whose vectors are in Lance, and returns how many; the others will be embedded again.
 
     `tell` gets the count after each batch.
     """
@@ -91,10 +93,11 @@ def commit(
     *,
     is_mirrored: bool,
 ) -> None:
-    """The last step of the write protocol: writes vectors to the mirror, if it follows the table, and commits them.
+    """The last step of writing vectors: writes them to the mirror if `is_mirrored`, and marks their records as
+    committed.
 
-    `passage_version` is the form of the embedded text; None where the records have it already. `tokens`: those of the
-    same run; stored tokens stay when only vectors are restored.
+    `passage_version` is the form of the embedded text; None if the records have it already. `tokens` are those of the
+    same run; stored tokens stay if only vectors are restored.
     """
     rows: list[queries.MirrorRow] = [
         {"chunk_rowid": chunk.chunk_rowid, "lang": chunk.lang, "embedding": vector}
@@ -113,7 +116,7 @@ def commit(
 
 
 def committed_vectors(db: Connection, lance: LanceTable) -> Iterator[list[tuple[str, str, bytes]]]:
-    """Chunk ids, languages and vectors of the committed chunks that Lance has, in the order of their ids."""
+    """The chunk ids, languages and vectors of the committed chunks that Lance has, in the order of their ids."""
     after = ""
     while rows := queries.select_committed(db, after_id=after, row_limit=_BATCH):
         after = rows[-1].chunk_id
@@ -122,7 +125,7 @@ def committed_vectors(db: Connection, lance: LanceTable) -> Iterator[list[tuple[
 
 
 def fill_mirror(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> bool:
-    """Makes the mirror that a copy of the database lacks; whether it did."""
+    """Makes the mirror if a copied database lacks it; returns whether it did."""
     row = mirrored(db)
     if row is None or has_mirror(db):
         return False
@@ -131,10 +134,10 @@ def fill_mirror(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> b
 
 
 def rebuild_mirror(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> int:
-    """Rebuilds the mirror from Lance; returns how many vectors were restored. Tokens, which Lance lacks, stay.
+    """Rebuilds the mirror from Lance and returns how many vectors were restored. Tokens, which Lance lacks, stay.
 
-    Searches see the old table until the new one is whole.
-    Raises: StoreError, with nothing changed, where Lance cannot be read or has fewer vectors than the mirror.
+    Searches see the old table until the new one is complete. Raises: StoreError, with nothing changed, if Lance cannot
+    be read or has fewer vectors than the mirror.
     """
     row = mirrored(db)
     if row is None:
@@ -150,9 +153,9 @@ def rebuild_mirror(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -
 
 
 def rebuild_lance(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> int:
-    """Rebuilds the Lance table that the mirror follows from it; returns how many vectors were restored.
+    """Rebuilds the searched model's Lance table from the mirror; returns how many vectors were restored.
 
-    Raises: StoreError, with nothing changed, where the mirror has fewer vectors than Lance.
+    Raises: StoreError, with nothing changed, if the mirror has fewer vectors than Lance.
     """
     row = mirrored(db)
     if row is None:
@@ -175,9 +178,10 @@ def rebuild_lance(db: Connection, vector_dir: VectorPlace, handle: RunHandle) ->
 
 
 def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorPlace, handle: RunHandle) -> int:
-    """Rebuilds a Lance table from the mirror, or without one from itself; returns its vector count.
+    """Rebuilds a Lance table from the mirror, or without a mirror from itself; returns the number of vectors.
 
-    In a folder it is built beside the old one until it is complete, at an address written in one step.
+    In a folder the new table is built next to the old one until it is complete; at an address it is written in one
+    commit.
     """
     total = mirror.count_rows(db)
     held = None if has_mirror(db) else LanceTable(vector_dir, model_of(row))
@@ -207,7 +211,7 @@ def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorP
 
 
 def complete_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorPlace) -> None:
-    """Rebuilds a Lance table that has fewer vectors than the mirror, from it."""
+    """Rebuilds a Lance table from the mirror if it has fewer vectors than that."""
     in_lance = 0
     with suppress(VectorsUnusable):
         in_lance = LanceTable(vector_dir, model_of(row)).count()
@@ -224,7 +228,7 @@ def has_ann(db: Connection, vector_dir: VectorPlace) -> bool:
 
 
 def copy_lance(db: Connection, target: Path, *, with_ann: bool, handle: RunHandle) -> None:
-    """Makes the table of the mirror's vectors in `target`."""
+    """Makes a Lance table of the mirror's vectors in the folder `target`."""
     if (row := mirrored(db)) is None:
         return
     remake_lance(db, row, target, handle)
@@ -233,7 +237,7 @@ def copy_lance(db: Connection, target: Path, *, with_ann: bool, handle: RunHandl
 
 
 def drop_copied_mirror(db: Connection, vector_dir: Path) -> None:
-    """Leaves the vectors to Lance, as the base had them that was copied."""
+    """Drops the mirror of a copied database, so that only Lance has the vectors, as in the original."""
     row = mirrored(db)
     assert row is not None
     LanceTable(vector_dir, model_of(row)).index_ids()
@@ -243,7 +247,8 @@ def drop_copied_mirror(db: Connection, vector_dir: Path) -> None:
 
 
 def level_mirror(db: Connection, lance_table: str) -> None:
-    """Matches the mirror and its records: missing vectors become pending, excess ones are removed.
+    """Makes the mirror and its records agree: records without a vector become pending, vectors without a record are
+    removed.
 
     Runs in the caller's transaction.
     """
@@ -253,9 +258,9 @@ def level_mirror(db: Connection, lance_table: str) -> None:
 
 
 def forget_differing(db: Connection, vector_dir: VectorPlace) -> int:
-    """Removes the vectors that differ between the two stores, to be embedded again; returns how many.
+    """Removes the vectors that differ between the two stores, so that they are embedded again; returns how many.
 
-    A missing or damaged Lance table is not compared: it is rebuilt from the mirror.
+    A missing or damaged Lance table is not compared, as it is rebuilt from the mirror.
     """
     row, forgotten = mirrored(db), 0
     if row is None or not has_mirror(db):
@@ -273,7 +278,7 @@ def forget_differing(db: Connection, vector_dir: VectorPlace) -> int:
 
 
 def _refill_mirror(db: Connection, row: queries.MirroredModel, lance: LanceTable, handle: RunHandle) -> int:
-    """Rebuilds the mirror from Lance in one transaction; other chunks become pending."""
+    """Rebuilds the mirror from Lance in one transaction; chunks without a vector there become pending."""
     with mirror.vector_transaction(db):
         remake_mirror(db, row.dimensions)
         queries.reset_records(db, lance_table=row.lance_table)
@@ -282,7 +287,7 @@ def _refill_mirror(db: Connection, row: queries.MirroredModel, lance: LanceTable
 
 
 def _teller(handle: RunHandle, step: str, total: int) -> Callable[[int], None]:
-    """Reports how many of a table's `total` vectors are written, beginning with 0."""
+    """A function that reports how many of a table's `total` vectors are written; reports 0 at once."""
 
     def tell(done: int) -> None:
         handle.tell(StepProgress(step, done, total, "vectors"))
@@ -292,7 +297,7 @@ def _teller(handle: RunHandle, step: str, total: int) -> Callable[[int], None]:
 
 
 def build_ann(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> int:
-    """Builds the primary model's ANN index; returns how many vectors it holds."""
+    """Builds the ANN index of the searched model, and returns how many vectors it has."""
     row = mirrored(db)
     if row is None:
         raise ModelMissing("this knowledge base has no vectors yet", "kb index --embeddings")
@@ -310,7 +315,7 @@ def _mirror_batches(db: Connection) -> Iterator[list[queries.MirrorVector]]:
 
 
 def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
-    """Every table, by name. `configured`: the configuration names its model, and no run has used it yet."""
+    """All vector tables, by name. `used_as` is `configured` for a model that no run has used yet."""
     sizes = table_sizes(plan.vector_dir)
     configured = plan.model.casefold() if plan.model is not None else None
     tables = {
@@ -333,19 +338,21 @@ def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
 
 
 def drop_unused(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
-    """Removes the tables that are neither searched nor configured; returns them. The cache keeps their vectors."""
+    """Removes the tables whose model is neither searched nor configured, and returns them; their vectors stay in the
+    cache.
+    """
     unused = [table for table in vector_tables(db, plan) if table.used_as is None]
     drop_tables(db, plan.vector_dir, {table.lance_table for table in unused})
     return unused
 
 
 def every_table(db: Connection, vector_dir: VectorPlace) -> set[str]:
-    """The names of all tables: those with records, and those with files."""
+    """The names of all tables that have records or files."""
     return {row.lance_table for row in queries.select_vector_tables(db)} | set(table_sizes(vector_dir))
 
 
 def drop_tables(db: Connection, vector_dir: VectorPlace, names: AbstractSet[str]) -> None:
-    """Removes tables. Their rows go before their files, so that after a crash the next run removes the files."""
+    """Removes tables, their rows before their files, so that after a crash the next run removes the files."""
     with transaction(db):
         for name in names:
             queries.delete_table(db, lance_table=name)
