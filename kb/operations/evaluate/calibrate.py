@@ -1,4 +1,4 @@
-"""Asks questions that are known to be answerable or not, and reports the effect of each threshold on them."""
+"""Asks questions that are known to be answerable or unanswerable, and reports the effect of each threshold on them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRECISIONS = (0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95)
 
 
 class Judged(NamedTuple):
-    """The judgement of a question; None if no passage was found, which is refused at any gate.
+    """The judgement of a question; None if no passage was found, so that every gate refuses it.
 
     `is_right`: whether a shown piece is at the expected place of the answer; None if no place is known.
     """
@@ -44,12 +44,12 @@ class Judged(NamedTuple):
         return 0.0 if self.judgement is None else self.judgement.about
 
     def is_answered(self, gate: float, precision: float) -> bool:
-        """Whether kb would be sure of an answer."""
+        """Whether kb would give a sure answer."""
         return self.judgement is not None and self.about >= gate and self.judgement.stands(precision)
 
 
 def separation(asked: Sequence[Judged], thresholds: Iterable[float]) -> Separation:
-    """How well `about` separates answerable questions from others."""
+    """How well `about` separates answerable from unanswerable questions."""
     answerable = sorted(each.about for each in asked if each.is_answerable)
     others = sorted(each.about for each in asked if not each.is_answerable)
     below = sum(bisect_left(others, value) + bisect_right(others, value) for value in answerable) / 2
@@ -67,7 +67,7 @@ def separation(asked: Sequence[Judged], thresholds: Iterable[float]) -> Separati
 
 
 def answer_point(asked: Sequence[Judged], gate: float, precision: float) -> AnswerPoint:
-    """The effect of a required precision on these questions; its limit is the median over their models."""
+    """The effect of a required precision on these questions; `limit` is the median over the models that judged them."""
     answered = [each for each in asked if each.is_answered(gate, precision)]
     placed = [each.is_right for each in answered if each.is_answerable and each.is_right is not None]
     answerable = sum(each.is_answerable for each in asked)
@@ -86,8 +86,8 @@ def answer_point(asked: Sequence[Judged], gate: float, precision: float) -> Answ
 def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandle) -> CalibrationReport:
     """The effect of each `rag.score_gate` and `rag.answer_precision` on these questions; writes nothing.
 
-    Raises: UsageError for files that hold no questions, or some on one side only; GoldenInvalid naming the lines whose
-    expectations are not in this knowledge base.
+    Raises: UsageError if either file has no questions; GoldenInvalid with the lines whose expectations are not in this
+    knowledge base.
     """
     questions = read_labelled(answerable, unanswerable)
     if len({question.answerable for question in questions}) < 2:

@@ -1,4 +1,4 @@
-"""Makes golden sets: of a judged folder, `kb eval import`, and of judgements of hits, `kb eval judge`."""
+"""Makes golden sets: from a judged folder (`kb eval import`), and from judgements of hits (`kb eval judge`)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def suite_file(config: Config, named: str | None) -> Path:
 def import_suite(
     folder: Path, target: Path, *, queries: str, qrels: str, prefix: str, suite: str | None, force: bool
 ) -> tuple[GoldenSet, int]:
-    """Writes the golden set of a judged folder to `target`; `qrels` may be missing where questions say `answerable`.
+    """Writes the golden set of a judged folder to `target`; `qrels` may be missing if the questions have `answerable`.
 
-    Returns it, and the number of questions that were left out because they have no judgement.
-    Raises: GoldenInvalid; UsageError where `target` exists.
+    Returns the golden set and the number of questions that were left out because they have no judgement. Raises:
+    GoldenInvalid; UsageError if `target` exists.
     """
     require_writable("the golden set")
     if target.exists() and not force:
@@ -40,7 +40,7 @@ def import_suite(
 
 
 def require_search_settings(settings: Sequence[str]) -> None:
-    """Raises UsageError for a setting that a run cannot try out, because the index would have to be rebuilt."""
+    """Raises UsageError for a setting that a run cannot try, because the index would have to be rebuilt."""
     for setting in settings:
         if not setting.startswith(("search.", "rerank.", "rag.", "models.llm.")):
             key = setting.partition("=")[0]
@@ -51,7 +51,7 @@ def require_search_settings(settings: Sequence[str]) -> None:
 
 
 def judged_question(suite: Path, query: str, judged: Sequence[tuple[Citation, int]], category: str | None) -> Question:
-    """A question that expects the places judged above 0, each by its lines; unanswerable where there is none.
+    """A question that expects the places judged above 0, each by its lines; unanswerable if there are none.
 
     Its id is new in the golden set. Raises: GoldenInvalid.
     """
@@ -73,7 +73,7 @@ def judged_question(suite: Path, query: str, judged: Sequence[tuple[Citation, in
 def append_question(suite: Path, question: Question) -> None:
     """Appends a question to the golden set; the rest of the file does not change.
 
-    Raises: UsageError where the file cannot be written, or does not end with its questions.
+    Raises: UsageError if the file cannot be written, or has something after its questions.
     """
     require_writable("the golden set")
     text = f"suite: {json.dumps(suite.stem, ensure_ascii=False)}\nquestions:\n"

@@ -1,4 +1,4 @@
-"""Resolves what golden questions should find in this index, and asks one as `kb search` does, with its outcome."""
+"""Finds the expected passages of golden questions in this index, and asks a question as `kb search` does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kb.store.connection import Connection
 def expected_passages(db: Connection, golden: GoldenSet) -> dict[str, Expected]:
     """The expected results of each question in this index, by question id.
 
-    Raises: GoldenInvalid naming, with their lines, the expectations that the index cannot meet.
+    Raises: GoldenInvalid with the expectations that are not in the index, and their lines.
     """
     expectations = [expectation for question in golden.questions for expectation in question.expected]
     ids = [named for expectation in expectations if (named := expectation.doc_id or expectation.chunk_id)]
@@ -40,12 +40,12 @@ def expected_passages(db: Connection, golden: GoldenSet) -> dict[str, Expected]:
 
 
 class GoldenAsker:
-    """A knowledge base with warm models; each question is timed from its text to its hits."""
+    """Asks golden questions with loaded models; each question is timed from its text to its hits."""
 
     def __init__(self, base: Base, mode: SearchMode, k: int, *, with_answers: bool) -> None:
-        """`with_answers`: each question is answered too.
+        """`with_answers`: each question is also answered.
 
-        Raises: ModelMissing where the mode needs vectors and there are none: a search by words measures something else.
+        Raises: ModelMissing if the mode needs vectors and there are none, as a search by words measures something else.
         """
         self._base = base
         self._mode = mode
@@ -63,9 +63,9 @@ class GoldenAsker:
         return ranking_version(self._base, SearchQuery("any", self._mode, self._k))
 
     def ask(self, query_no: int, question: Question, expected: Expected) -> str:
-        """The outcome of a question as JSON; `query_no` is its place in the suite.
+        """The outcome of a question as JSON; `query_no` is its number in the suite.
 
-        Raises: GoldenInvalid for a raw expression that FTS5 does not accept.
+        Raises: GoldenInvalid for a raw expression that FTS5 rejects.
         """
         query = SearchQuery(question.query, self._mode, self._k)
         if self._with_answers:
@@ -105,7 +105,7 @@ class GoldenAsker:
         return result, 1000 * (perf_counter() - start)
 
     def _asked(self, question: Question, searched: SearchResult, search_ms: float) -> dict[str, Any]:
-        """The answer to the question, from the search that was made already; its time is that of both."""
+        """The answer to the question, made from its search result; the time is that of search and answer together."""
         start = perf_counter()
         request = self._request(question)
         answer = answer_question(self._base, request, RunHandle(), searched)
@@ -115,9 +115,10 @@ class GoldenAsker:
         return answered(question, answer, ms)
 
     def _places(self, question: Question, expected: Expected) -> Iterator[dict[str, Any]]:
-        """The lines or files that the question expects, as they are now: lines with their text, a file with its hash.
+        """The lines or files that the question expects, in their present state: lines with their text, a file with its
+        hash.
 
-        `kb eval impact` compares them with the files later.
+        `kb eval impact` later compares them with the files.
         """
         for expectation in question.expected:
             if expectation.path is None:
@@ -129,13 +130,13 @@ class GoldenAsker:
 
 
 class CitedFiles:
-    """The lines of the files that hits and expectations cite, each file read once."""
+    """The lines of the files that hits and expectations cite; each file is read once."""
 
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {}
 
     def lines(self, source_path: str) -> list[str]:
-        """The lines of a text file; none where it is gone."""
+        """The lines of a text file; empty if it is gone."""
         if source_path not in self._lines:
             try:
                 data = read_bytes(source_path, max_bytes=sys.maxsize).data
@@ -145,7 +146,7 @@ class CitedFiles:
         return self._lines[source_path]
 
     def hold(self, hit: Passage, text: str) -> bool | None:
-        """Whether the cited lines hold the passage and no other line; None for a citation without lines."""
+        """Whether the cited lines are exactly those of the passage; None for a citation without lines."""
         lines = cited_lines(hit.citation)
         if lines is None:
             return None
@@ -153,5 +154,5 @@ class CitedFiles:
 
 
 def file_hash(lines: list[str]) -> str:
-    """Hash of a file's text."""
+    """The hash of a file's text."""
     return content_hash("\n".join(lines).encode())

@@ -1,4 +1,4 @@
-"""Evaluation runs: asks the questions of a golden set in one process; compares runs, and a run with the files now."""
+"""Evaluation runs: asks the questions of a golden set; compares runs, and a run with the present files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ _NOT_MEASURED = ("workspace", "storage", "indexing", "eval")
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """The golden set, the mode and hits of its questions, and the name of the run; `with_ask`: answers too."""
+    """The golden set, the search mode, the number of hits and the name of a run; `with_ask`: questions are also
+    answered.
+    """
 
     suite: Path
     mode: SearchMode
@@ -54,7 +56,7 @@ class RunRequest:
 
 
 def begin_run(base: Base, db: Connection, golden: GoldenSet, request: RunRequest, ranking: str) -> EvalRun:
-    """The unfinished run with the same questions, corpus, settings and versions, or a new one.
+    """The unfinished run with the same questions, corpus, settings and versions, or else a new run.
 
     `base` is measured, with the ranking labelled `ranking`; the run is stored through `db`.
     """
@@ -82,13 +84,13 @@ def begin_run(base: Base, db: Connection, golden: GoldenSet, request: RunRequest
 
 
 def list_runs(base: Base) -> list[EvalRun]:
-    """All runs, the newest first."""
+    """All runs, newest first."""
     with base.reading() as base:
         return queries.select_runs(base.db)
 
 
 def find_run(runs: Sequence[EvalRun], named: str) -> EvalRun:
-    """The newest run of that name, or the one whose id begins with it. Raises: NotFound."""
+    """The newest run of that name, or else the run whose id begins with it. Raises: NotFound."""
     for run in runs:
         if run.name == named:
             return run
@@ -100,7 +102,7 @@ def find_run(runs: Sequence[EvalRun], named: str) -> EvalRun:
 
 
 def forget_runs(config: Config, named: Sequence[str]) -> list[EvalRun]:
-    """Removes runs with their results and candidates; their folders stay.
+    """Removes runs with their results and candidates, and returns them; their folders stay.
 
     Raises: NotFound, before anything is removed.
     """
@@ -113,7 +115,7 @@ def forget_runs(config: Config, named: Sequence[str]) -> list[EvalRun]:
 
 
 def suite_hash(golden: GoldenSet) -> str:
-    """Hash of the questions with their expectations, independent of the file's layout."""
+    """The hash of the questions with their expectations, independent of the file's layout."""
     questions = [
         [
             question.id,
@@ -130,7 +132,7 @@ def suite_hash(golden: GoldenSet) -> str:
 
 
 def corpus_hash(db: Connection) -> str:
-    """Hash of the files with their content, independent of how they are parsed, cut and indexed."""
+    """The hash of the files with their content, independent of how they are parsed, cut and indexed."""
     return content_hash(canonical_json([list(row) for row in queries.select_corpus(db)]))
 
 
@@ -140,7 +142,7 @@ def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
 
 
 def _versions(base: Base, ranking: str) -> dict[str, object]:
-    """The versions that made the index, its vectors and the ranking."""
+    """The versions of the index, its vectors and the ranking."""
     made = queries.select_index_versions(base.db)
     held = mirrored(base.db)
     return {
@@ -159,7 +161,7 @@ TOLERANCE = 0.01
 
 
 def compare_runs(base: Base, before: str | None, after: str | None, *, tolerance: float = TOLERANCE) -> Comparison:
-    """The comparison of two runs by their names or ids; of the newest two of one golden set where none is named.
+    """Compares two runs, given by names or ids; without names, the newest two of one golden set.
 
     Raises: NotFound.
     """
@@ -181,7 +183,7 @@ def compare_runs(base: Base, before: str | None, after: str | None, *, tolerance
 
 
 def write_report(comparison: Comparison, file: Path) -> None:
-    """Writes a comparison as one self-contained HTML page. Raises: UsageError where the file cannot be written."""
+    """Writes a comparison as one self-contained HTML page. Raises: UsageError if the file cannot be written."""
     try:
         with open_for_user(file) as page:
             page.write(comparison_page(comparison))
@@ -211,9 +213,9 @@ QUESTIONS_A_TRANSACTION = 25
 
 
 class RunReport(NamedTuple):
-    """A run with its mean metrics; `resumed` questions were asked by an earlier call.
+    """A run with its mean metrics; `resumed` of its questions were asked by an earlier call.
 
-    `index_changed`: the index changed meanwhile, so the run measured an earlier state of it.
+    `index_changed`: the index has changed meanwhile, so the run measured an earlier state.
     """
 
     run: EvalRun
@@ -228,11 +230,11 @@ class RunReport(NamedTuple):
 
 
 def run_suite(base: Base, request: RunRequest, handle: RunHandle) -> RunReport:
-    """Asks the questions that no earlier call of the same run asked, and stores each outcome.
+    """Asks the questions of a run that earlier calls have not asked, and stores each outcome.
 
-    All questions search one snapshot of the index: a concurrent ingest does not change the measurement.
-    Raises: GoldenInvalid; NotIndexed and its kin; NotFound where the run is forgotten meanwhile; ModelMissing where the
-    mode needs vectors and there are none.
+    All questions search one snapshot of the index, so that a concurrent ingest does not change the measurement. Raises:
+    GoldenInvalid; NotIndexed and other StoreErrors; NotFound if the run is deleted meanwhile; ModelMissing if the mode
+    needs vectors and there are none.
     """
     with base.reading_views() as base, closing(open_writer(base.config.sqlite)) as db:
         golden = read_golden(request.suite)
@@ -256,7 +258,7 @@ def _ask_all(
     asker: GoldenAsker,
     handle: RunHandle,
 ) -> None:
-    """Asks in batches and stores each batch in one transaction; a canceled run keeps its earlier outcomes."""
+    """Asks in batches and stores each batch in one transaction; a canceled run keeps the outcomes stored before."""
     done = run.answered
     for batch in (left[at : at + QUESTIONS_A_TRANSACTION] for at in range(0, len(left), QUESTIONS_A_TRANSACTION)):
         going_on = takewhile(lambda _: not handle.is_canceled(), batch)
@@ -271,7 +273,7 @@ def _ask_all(
 def _keep(db: Connection, run: EvalRun, outcomes: Iterable[tuple[Question, str]]) -> None:
     """Stores the outcomes of a batch, except those that a concurrent call of the same run has stored.
 
-    Raises: NotFound where the run is no longer there.
+    Raises: NotFound if the run no longer exists.
     """
     with transaction(db):
         if all(kept.run_id != run.run_id for kept in queries.select_runs(db)):
@@ -284,7 +286,7 @@ def _keep(db: Connection, run: EvalRun, outcomes: Iterable[tuple[Question, str]]
 
 
 def _finished(db: Connection, config: Config, begun: EvalRun, *, resumed: int) -> RunReport:
-    """The report of a run; finishes the run if every question was asked."""
+    """The report of a run, which is marked as finished if every question was asked."""
     run_id = begun.run_id
     run = next(run for run in queries.select_runs(db) if run.run_id == run_id)
     groups = tuple(queries.select_group_metrics(db, run_id=run_id))
@@ -300,10 +302,10 @@ def _finished(db: Connection, config: Config, begun: EvalRun, *, resumed: int) -
 
 
 def impact(base: Base, suite: Path) -> list[Impact]:
-    """The golden questions and stored answers whose cited lines moved, changed or vanished.
+    """The golden questions and stored answers whose cited lines have moved, changed or vanished.
 
-    Questions are compared with the newest complete run of the suite, answers with their quotations.
-    Raises: NotFound where there is no run.
+    Questions are checked by the newest complete run of the suite, answers by their quotations. Raises: NotFound if
+    there is no run.
     """
     with base.reading() as opened:
         found = list(_questions(opened.db, suite, opened.config.sources))
@@ -311,7 +313,7 @@ def impact(base: Base, suite: Path) -> list[Impact]:
 
 
 def impact_now(base: Base, suite: Path) -> list[Impact]:
-    """As `impact`, but only the answers where there is no golden set or no run of it: for the page."""
+    """As `impact`, but without golden questions if there is no golden set or no run of it: for the page."""
     if suite.exists():
         try:
             return impact(base, suite)
@@ -338,7 +340,7 @@ def _questions(db: Connection, suite: Path, sources: Sources) -> Iterator[Impact
 
 
 def _standing(place: dict[str, str | int | None], lines: list[str]) -> tuple[Standing, str, str | None]:
-    """The state of an expected place, its citation, and its present place."""
+    """The state of an expected place, its citation, and its present place, None if there is none."""
     path, text = str(place["path"]), str(place["text"])
     if place["start"] is None:
         standing: Standing = "missing" if not lines else "stands" if file_hash(lines) == text else "changed"

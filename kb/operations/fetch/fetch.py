@@ -1,6 +1,6 @@
-"""Fetches the text at places word for word, with context, within a budget of tokens.
+"""Fetches the text at places, word for word, with context, within a budget of tokens.
 
-targets ─▶ places (documents and citations) ─▶ text as it was indexed ─▶ as many lines as the budget holds ─▶ cursor
+targets ─▶ places (documents and citations) ─▶ text as it was indexed ─▶ as many lines as fit the budget ─▶ cursor
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ _LINE_TOKENS = 3
 
 
 class _Start(NamedTuple):
-    """Where a fetch continues: the place of the first target left, and the line and character of its text."""
+    """Where a fetch continues: the number of a place of the first remaining target, and the line and character of its
+    text.
+    """
 
     place: int = 0
     line: int = 0
@@ -46,10 +48,10 @@ class _Start(NamedTuple):
 
 
 def fetch(session: Base, request: FetchRequest, shown_as: Callable[[Fetched], str] | None = None) -> Fetched:
-    """The text at each place; a place that cannot be fetched is a failure among the results.
+    """The text at each place. A place that cannot be fetched becomes a failure in the result.
 
-    The budget counts the words of the texts; with `shown_as` all that is made of the result.
-    Raises: UsageError for an invalid request, InvalidCursor, StaleCursor; NotIndexed and its kin.
+    The budget counts the tokens of the texts; with `shown_as`, those of the text that it makes of the whole result.
+    Raises: UsageError for an invalid request, InvalidCursor, StaleCursor; NotIndexed and other StoreErrors.
     """
     with session.reading() as base, base.snapshot():
         revision = corpus_revision(base.db)
@@ -73,7 +75,7 @@ def _check(request: FetchRequest) -> None:
 
 
 class _Fetching:
-    """The state of one request: fetches places in order, until the budget is used up."""
+    """The state of one request; fetches places in order until the budget is used up."""
 
     def __init__(
         self,
@@ -97,13 +99,16 @@ class _Fetching:
         self._tokens = 0
 
     def fetched(self, rest: _Start | None, *places: FetchedPlace) -> Fetched:
-        """The result with these places, and a cursor for the rest."""
+        """The result with these places, and a cursor if there is a rest."""
         left = self._request._replace(targets=self._request.targets[self._done :])
         cursor = None if rest is None else write_cursor("fetch", self._revision, _state(left, rest))
         return Fetched(places, tuple(self.failures), self._tokens, self._counter.name, cursor, self._revision)
 
     def _left(self, *places: FetchedPlace) -> int | None:
-        """The tokens that the budget has left, beside those of what is around the texts of these and earlier places."""
+        """How many tokens are left for texts, after the earlier texts and everything that is shown around texts.
+
+        None without a budget.
+        """
         if self._request.max_tokens is None:
             return None
         frame = 0
@@ -128,7 +133,7 @@ class _Fetching:
             self._start = _Start()
 
     def _take(self, target: FetchTarget, number: int, found: Place | KbError) -> None:
-        """Fetches a place of a target, unless an earlier fetch had it or the budget is used up."""
+        """Fetches one place of a target, unless an earlier fetch included it or the budget is used up."""
         if self.rest is not None or number < self._start.place:
             return
         if (self.places or self.failures) and self._left() == 0:
@@ -187,7 +192,9 @@ class _Fetching:
         )
 
     def _linked_from(self, doc_id: str) -> tuple[LineCitation, ...]:
-        """The first links that reach a document, one of each other document; none where a place before had them."""
+        """The first links to a document, at most one from each other document; empty if an earlier place is in this
+        document.
+        """
         if any(each.doc_id == doc_id for each in self.places):
             return ()
         links = queries.list_links(
@@ -200,9 +207,9 @@ class _Fetching:
 def _within(
     lines: tuple[str, ...], begun: _Start, left: int | None, counter: TokenCounter, *, first: bool
 ) -> tuple[str, int, _Start | None]:
-    """As many lines of the text as fit; their tokens; where the text continues, if it does.
+    """As many lines of the text as fit, their tokens, and where the text continues, None if all lines fit.
 
-    The `first` text of a reply has at least a piece of a line, however long that line is.
+    The `first` text of a reply has at least a piece of a line, even if that line is longer than the budget.
     """
     if first and left is not None:
         left = max(left, _LEAST_OF_LINE)
@@ -241,7 +248,7 @@ _Around: TypeAlias = tuple[tuple[str, ...], Neighbour | None, Neighbour | None]
 
 
 def _around(rows: Sequence[queries.PassagePlace], citation: Citation) -> _Around:
-    """What is around a place without lines: the passages before and after it."""
+    """The passages before and after a place that has no lines."""
     here = [at for at, row in enumerate(rows) if row.citation == citation.to_uri()]
     if not here:
         return (), None, None
@@ -257,9 +264,9 @@ def _around(rows: Sequence[queries.PassagePlace], citation: Citation) -> _Around
 def _around_lines(
     rows: Sequence[queries.PassagePlace], text: PlaceText, first_line: int, lines: Sequence[str]
 ) -> _Around:
-    """What is around the lines of a text: the rest of its passage, or the next one, and blank lines between.
+    """What comes before and after some lines: the rest of their passage, or else the next passage.
 
-    `lines` are those of the whole file. The headings are those of the lines asked for.
+    `lines` are those of the whole file. The headings are those above the requested lines.
     """
     asked, path, total = line_range(text.citation), text.citation.path, len(lines)
     assert asked is not None
@@ -295,7 +302,7 @@ def _state(request: FetchRequest, rest: _Start) -> dict[str, Any]:
 
 
 def _resumed(request: FetchRequest, revision: int) -> tuple[FetchRequest, _Start]:
-    """The request that a cursor continues, and its start. Raises: InvalidCursor, StaleCursor, UsageError."""
+    """The request that a cursor continues, and where it continues. Raises: InvalidCursor, StaleCursor, UsageError."""
     if request.cursor is None:
         return request, _Start()
     if request.targets:
@@ -315,7 +322,7 @@ def _resumed(request: FetchRequest, revision: int) -> tuple[FetchRequest, _Start
 def _target(
     place: object, lines: object = None, page: object = None, time: object = None, symbol: object = None
 ) -> FetchTarget:
-    """A target of a cursor. Raises: TypeError where its fields have other types."""
+    """A target that is read from a cursor. Raises: TypeError if a field has the wrong type."""
     words = [each for each in (lines, time, symbol) if each is not None]
     if not isinstance(place, str) or not all(isinstance(each, str) for each in words):
         raise TypeError(place)

@@ -1,6 +1,7 @@
 """Finds the places that a request names, and the indexed text at each.
 
-Paths are looked up in the index, never on disk: a path outside the sources, below a link or not indexed is not found.
+Paths are looked up in the index, never on disk. So a path outside the sources, below a link or not indexed is not
+found.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _HINT = "search gives citations such as notes/a.md#L12-L34; list shows what is i
 
 
 class Place(NamedTuple):
-    """A document and the place in it; `chunk_id` where the request has a passage's id."""
+    """A document and a place in it; `chunk_id` is set if the request names a passage by its id."""
 
     document: DocumentRow
     citation: Citation
@@ -66,9 +67,9 @@ class Place(NamedTuple):
 def find_places(db: Connection, sources: Sources, target: FetchTarget) -> list[Place]:
     """The places that a target names, at least one.
 
-    Names may be percent-encoded, as agents see them, and short where one document alone has them; citations may be
-    written in other ways (`plain_citation`).
-    Raises: NotFound, InvalidId, InvalidCitation, UsageError; each names the place as typed.
+    Names may be percent-encoded, as agents see them, and may be shortened as long as only one document fits. Citations
+    may be written in other notations (`plain_citation`). Raises: NotFound, InvalidId, InvalidCitation, UsageError; each
+    message has the place as typed.
     """
     place = stored_text(target.place.strip())
     try:
@@ -88,7 +89,7 @@ def _other_spellings(db: Connection, place: str) -> Iterator[str]:
 
 
 def _of_whole_path(db: Connection, place: str) -> str:
-    """The place with the whole path of the one document that has this name, or a path that ends like this."""
+    """The place with a whole path, if the typed name or end of a path fits just one document; else unchanged."""
     path, _, fragment = place.rpartition("#")
     for name, behind in ((place, ""), (path, f"#{fragment}")):
         found = queries.find_notes_named(db, name=name) if name and not os.path.isabs(name) else []
@@ -101,7 +102,7 @@ def _of_whole_path(db: Connection, place: str) -> str:
 
 
 def _find(db: Connection, sources: Sources, target: FetchTarget, place: str) -> list[Place]:
-    """The places for one spelling of the target, as typed or percent-decoded."""
+    """The places of a target, whose `place` is as typed or percent-decoded."""
     if "\0" in place:
         raise NotFound(f"nothing is indexed as {target.shown!r}", _HINT)
     if not place:
@@ -129,7 +130,7 @@ def _stored_at(db: Connection, path: str) -> DocumentRow | None:
 
 
 def require_document(db: Connection, path: str) -> DocumentRow:
-    """The document at a path below the workspace root, as stored or percent-encoded. Raises: NotFound."""
+    """The document with that stored path, which may be percent-encoded. Raises: NotFound."""
     for spelled in dict.fromkeys((stored_text(path), stored_text(unquote(path)))):
         if (found := _stored_at(db, spelled)) is not None:
             return found
@@ -156,7 +157,7 @@ def _cited(db: Connection, sources: Sources, place: str, path: str, fragment: st
 
 
 def _with_id(db: Connection, typed: str) -> list[Place] | None:
-    """The passage or the document whose id begins with the typed text."""
+    """The passage or document whose id begins with the typed text; None if there is none."""
     chunks = queries.find_chunk_ids(db, prefix=typed)
     documents = [row for row in queries.find_document_ids(db, prefix=typed) if row.id.startswith(typed)]
     if len(chunks) + len(documents) > 1:
@@ -173,7 +174,7 @@ def _with_id(db: Connection, typed: str) -> list[Place] | None:
 
 
 def _within(db: Connection, target: FetchTarget, document: DocumentRow) -> list[Place]:
-    """The requested part of a document, or all of it."""
+    """The requested part of a document, or all of the document."""
     named = [name for name in ("lines", "page", "time", "symbol") if getattr(target, name) is not None]
     if len(named) > 1:
         raise UsageError(f"{target.shown!r} asks for {' and '.join(named)}", "one of them names a place")
@@ -208,7 +209,7 @@ def _read_time(typed: str) -> tuple[int, int]:
 
 
 def _whole(db: Connection, document: DocumentRow) -> list[Place]:
-    """All lines of a file that has lines; else the places of its passages, in order."""
+    """All lines of a file that has lines; for other files, the places of its passages in order."""
     path = document.workspace_path
     if kind_of(MediaType(document.media_type)).citation in ("line", "code"):
         return [Place(document, LineCitation(path, 1, WHOLE))]
@@ -220,7 +221,7 @@ def _whole(db: Connection, document: DocumentRow) -> list[Place]:
 
 
 def _defined(db: Connection, target: FetchTarget, document: DocumentRow | None) -> list[Place]:
-    """The definitions of a name, in one file or in all."""
+    """The definitions of a name in a document, or in all documents if `document` is None."""
     name = dotted(stored_text(target.symbol or "").strip())
     if not name:
         raise UsageError("the name of a symbol is empty", "for example Parser.parse")
@@ -254,15 +255,15 @@ def definitions(
 
 
 def line_range(citation: Citation) -> tuple[int, int] | None:
-    """The first and the last line of a citation of lines."""
+    """The first and last line of a citation; None if it has no lines."""
     lines = cited_lines(citation)
     return None if lines is None else (lines.start, lines.end)
 
 
 class PlaceText(NamedTuple):
-    """Lines of text. `first_line` and `total_lines` are those of the file, None where it has none.
+    """Lines of text. `first_line` and `total_lines` refer to the file, and are None if it has no lines.
 
-    `citation` names them: the requested lines that exist.
+    `citation` names those of the requested lines that exist.
     """
 
     citation: Citation
@@ -272,7 +273,7 @@ class PlaceText(NamedTuple):
 
 
 class Texts:
-    """Reads each document of one request once."""
+    """The texts of the documents of one request; each document is read once."""
 
     def __init__(self, config: Config) -> None:
         self._artifacts = config.artifact_dir
@@ -283,9 +284,9 @@ class Texts:
         return self.lines_of(document)[1]
 
     def at(self, document: DocumentRow, citation: Citation, context_lines: int) -> PlaceText:
-        """The text at a place, with `context_lines` lines around it.
+        """The text at a place, with `context_lines` lines before and after.
 
-        Raises: NotFound where the document has no such place; FileVanished where its content is gone.
+        Raises: NotFound if the document has no such place; FileVanished if its indexed content is gone.
         """
         if (asked := line_range(citation)) is not None:
             return self._lines(document, citation, asked, context_lines)
@@ -314,7 +315,7 @@ class Texts:
         return PlaceText(_with_lines(citation, first, last), lines[start - 1 : end], start, total)
 
     def lines_of(self, document: DocumentRow) -> tuple[tuple[str, ...] | None, bool]:
-        """The indexed lines, None where they are gone, and whether the file still has them."""
+        """The indexed lines, None if they are gone, and whether the file still has them."""
         if document.doc_id not in self._read:
             content, is_current = indexed_content(document)
             self._read[document.doc_id] = (
@@ -352,7 +353,7 @@ def file_lines(content: bytes, path: str) -> tuple[str, ...]:
 
 
 def require_line(path: str, number: int, total: int) -> None:
-    """Raises NotFound where a file of `total` lines has no line `number`."""
+    """Raises NotFound if a file of `total` lines has no line `number`."""
     if number > total:
         raise NotFound(f"{path} has {total} lines, and no line {number}", "lines count from 1")
 

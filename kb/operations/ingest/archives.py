@@ -1,4 +1,4 @@
-"""The members of the archives that a run meets. Those of an unchanged archive come from the cache of lists."""
+"""The members of the archives of a run. The list of an unchanged archive comes from the cache."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _OFF = "archives_off", "files in archives are not read"
 
 
 def members_of(run: IngestRun, source: Source, archive: SourceFile, is_read: bool) -> Iterable[Member]:
-    """The members of an archive, a file of that source; none of one that is off or cannot be read, which is noted."""
+    """The members of an archive in a source. Empty if archives are not read (`is_read`) or this one cannot be, which is
+    noted.
+    """
     archive = archive._replace(workspace_path=run.request.sources.stored(source, archive.workspace_path))
     path, unread = archive.workspace_path, run.unread_files
     unread.met(path)

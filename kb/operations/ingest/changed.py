@@ -1,12 +1,11 @@
 """Reads the changed files and stores their documents: first files without engines, then files that engines read.
 
-    bytes → known already? → the steps that are left, in a worker → document → chunks → stored, a batch a transaction
+bytes → known already? → the remaining steps, in a worker → document → chunks → stored, one transaction per batch
 
-Many files without engines are read on all cores: batches go to worker processes, and come back in order. The stored
-documents and their order are the same without workers. A process that dies costs only time: its batch is read here.
+Many files without engines are read on all cores: worker processes read batches, which are stored in order. The stored
+documents and their order are the same without workers. If a process dies, its batch is read here.
 
-    batches ─┬─▶ a process: read, cut, its words ─┬─▶ in order, to be stored
-             └─▶ here, while the next is not there ┘
+batches ─┬─▶ a process: read, cut, its words ─┬─▶ stored in order └─▶ here, while the next is not read ┘
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ _POLL_S = 0.2
 
 
 def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
-    """Reads, cuts and stores the changed files, those that need engines last; empties `changed` as it goes."""
+    """Reads and stores the changed files, those that need engines last; removes them from `changed` as it goes."""
     for batch in _read_all(run, list(_batches(run, changed)), run.request.rules):
         store_batch(run, batch)
         if run.report.aborted:
@@ -84,7 +83,7 @@ def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
 
 
 def _batches(run: IngestRun, changed: deque[SourceFile]) -> Iterator[Batch]:
-    """Takes the files at the front that need no engines, in batches."""
+    """Takes the files at the front of `changed` that need no engines, in batches."""
     batch: Batch = []
     byte_len = 0
     while changed and not extractor_of(family_of(changed[0].media_type)).steps:
@@ -99,7 +98,7 @@ def _batches(run: IngestRun, changed: deque[SourceFile]) -> Iterator[Batch]:
 
 
 def _read_all(run: IngestRun, batches: Sequence[Batch], rules: ReadingRules) -> Iterator[ReadBatch]:
-    """The batches in order, each file with its reading. Ends early where the run is canceled."""
+    """The batches in order, each file with what was read from it. Ends early if the run is canceled."""
     processes = min(_MOST_PROCESSES, run.request.extraction.processes, (os.cpu_count() or 1) - 1)
     if len(batches) < _LEAST_BATCHES or processes < 1 or rules.policy.chunkers:  # plugins stay in one process
         for batch in batches:
@@ -115,19 +114,19 @@ def _read_all(run: IngestRun, batches: Sequence[Batch], rules: ReadingRules) -> 
 
 @dataclass(eq=False, slots=True)
 class _Ahead:
-    """A batch that a process is reading, or that is read and not yet stored."""
+    """A batch that a process is reading, or that has been read but not stored."""
 
     batch: Batch
     read: ReadBatch | None = None
 
     @property
     def byte_len(self) -> int:
-        """The bytes of its source files."""
+        """The size of its source files in bytes."""
         return sum(changed.file.byte_len for changed in self.batch)
 
 
 def _may_go_ahead(ahead: Sequence[_Ahead]) -> bool:
-    """Whether one more batch may be read before the first of these is stored."""
+    """Whether another batch may be read before the first of these is stored."""
     return len(ahead) < _MOST_AHEAD and sum(each.byte_len for each in ahead) < _MOST_BYTES_AHEAD
 
 
@@ -152,7 +151,7 @@ def _in_order(run: IngestRun, left: deque[Batch], pool: WorkerPool[_Ahead], rule
 
 
 def _take(run: IngestRun, ahead: _Ahead, reply: Told | Done | Lost, rules: ReadingRules) -> bool:
-    """Takes the batch that a process has read, or reads it here where the process was lost; returns True then."""
+    """Takes a worker's reply for a batch; if the worker was lost, reads the batch here and returns True."""
     from kb.workers.pool import Done, Lost
 
     if isinstance(reply, Done):
@@ -166,7 +165,7 @@ def _take(run: IngestRun, ahead: _Ahead, reply: Told | Done | Lost, rules: Readi
 
 
 def read_batch(tell: Tell, batch: Batch, rules: ReadingRules) -> tuple[ReadBatch, StageTimes]:
-    """Runs in a worker: reads the files of a batch, and measures how long that took."""
+    """Reads the files of a batch, in a worker, and measures how long that took."""
     stages = StageTimes()
     return _read_here(batch, rules, stages), stages
 
@@ -184,7 +183,7 @@ _TOLD_ONCE = ("no_text", "grammar_missing")
 def store_batch(run: IngestRun, batch: ReadBatch) -> None:
     """Stores a batch in one transaction: each document is stored whole or not at all.
 
-    A batch that cannot be stored (a full disk) is stored a file at a time, as far as possible. Canceled, it stops
+    If a batch cannot be stored (a full disk), its files are stored one by one as far as possible. A canceled run stops
     between two files and keeps the earlier ones.
     """
     try:
@@ -206,7 +205,7 @@ def store_batch(run: IngestRun, batch: ReadBatch) -> None:
 
 
 def _store_together(run: IngestRun, batch: ReadBatch) -> list[tuple[SourceFile, Item]]:
-    """Stores a batch in one transaction; returns each file with its line in the report, if any."""
+    """Stores a batch in one transaction; returns each file with its item of the report, None for an unchanged file."""
     report = run.report
     done: list[tuple[SourceFile, Item]] = []
     moved: dict[str, tuple[int, int, str, str]] = {}
@@ -244,7 +243,7 @@ def _store_together(run: IngestRun, batch: ReadBatch) -> list[tuple[SourceFile, 
 
 
 def _prepared(run: IngestRun, batch: ReadBatch) -> dict[str, Prepared]:
-    """By path, what each document of a batch needs before its transaction: a copy of its bytes, and morphemes."""
+    """What each document of a batch needs before its transaction, by path: a copy of its bytes, and morphemes."""
     request, stages = run.request, run.report.stages
     documents = [reading for _, reading in batch if isinstance(reading, ReadDocument)]
     if request.dry_run:
@@ -268,7 +267,7 @@ def _prepared(run: IngestRun, batch: ReadBatch) -> dict[str, Prepared]:
 
 
 def _note_unread(run: IngestRun, file: SourceFile, reading: Reading) -> None:
-    """Notes a file that was not read, so that the next run leaves it; forgets the note of one that was."""
+    """Records a file that was not read, so that the next run skips it; deletes the record of a file that was read."""
     if isinstance(reading, FileError):
         again = isinstance(reading, PasswordNeeded) and run.request.extraction.passwords.are_given
         run.unread_files.failed(file, run.reader(file), reading, again=again)
@@ -279,7 +278,7 @@ def _note_unread(run: IngestRun, file: SourceFile, reading: Reading) -> None:
 
 
 def _store(run: IngestRun, file: SourceFile, reading: Reading, prepared: Mapping[str, Prepared]) -> Item:
-    """Stores the reading of one file; returns its line in the report, None for a file that stayed as it was."""
+    """Stores what was read from one file; returns its item of the report, None for a file that did not change."""
     path, writes = file.workspace_path, not run.request.dry_run
     if isinstance(reading, ReadDocument):
         return _store_document(run, reading, prepared)
@@ -303,7 +302,7 @@ def _store(run: IngestRun, file: SourceFile, reading: Reading, prepared: Mapping
 
 
 def _store_document(run: IngestRun, read: ReadDocument, prepared: Mapping[str, Prepared]) -> IngestItem:
-    """Stores one document, except in a dry run, in place of the one at its path or at the path it was moved from."""
+    """Stores one document in place of the one at its path, or at its path before a move; not in a dry run."""
     document, known = read.document, read.stored
     moved_from = None if known else _moved_from(run, document.asset_id)
     if not run.request.dry_run:
@@ -327,7 +326,7 @@ def _store_document(run: IngestRun, read: ReadDocument, prepared: Mapping[str, P
 
 
 def _moved_from(run: IngestRun, asset: AssetId) -> str | None:
-    """The path of a document with the same bytes whose file is gone, so that the file was moved from there."""
+    """The path of a document with equal bytes whose file is gone, which means that the file was moved; or None."""
     for row in queries.select_documents_of_asset(run.db, asset_id=asset):
         if row.workspace_path not in run.vanished:
             continue

@@ -1,9 +1,9 @@
-"""The files of a run that engines read: cache → worker processes → derived results → document.
+"""Reads the files of a run that need engines: cache → worker processes → derived results → document.
 
-    bytes → cached results → the remaining steps, in a worker → assembled and cut
+bytes → cached results → the remaining steps, in a worker → assembled and cut
 
-A worker that crashes, hangs or runs out of memory costs its file. Derived results stay in the cache, and so do the
-partial results of a long step: a stopped run continues where it was.
+If a worker crashes, hangs or runs out of memory, one file is lost. Derived results stay in the cache, as do the partial
+results of a long step, so that a stopped run continues where it was.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _MOST_WAITING = 4
 
 @dataclass(slots=True)
 class _Stepped:
-    """A file between its steps: their engines, its derived results so far, and the remaining steps.
+    """A file between its steps: the engines, the derived results so far, and the remaining steps.
 
-    `kept`: the partial results of a stopped run.
+    `kept` are the partial results of a stopped run.
     """
 
     changed: ChangedFile
@@ -73,12 +73,14 @@ class _Stepped:
         return self.content.blake3, name, self.engines[name].label
 
     def work(self, settings: ExtractSettings) -> Work:
-        """What a worker does."""
+        """The work to send to a worker."""
         return Work(self.changed.file.media_type, self.todo, self.results, settings, self.kept)
 
 
 def read_with_engines(run: IngestRun, changed: deque[SourceFile]) -> Generator[ReadBatch, None, None]:
-    """The readings of the changed files, as engines finish them; a canceled run is aborted. Empties `changed`."""
+    """What was read from the changed files, as engines finish them. Removes files from `changed`; a canceled run ends
+    early.
+    """
     with closing(_EngineFiles(run)) as engines:
         while changed or engines.in_hand:
             if run.handle.is_canceled():
@@ -99,10 +101,10 @@ def read_with_engines(run: IngestRun, changed: deque[SourceFile]) -> Generator[R
 
 
 class _EnginesAway:
-    """A cluster that runs engines, to be closed."""
+    """A cluster that runs engines. Must be closed."""
 
     def __init__(self, run: IngestRun, limits: Limits) -> None:
-        """Raises: ConfigError, ModelMissing; ClusterFailed without a worker that has this version of kb."""
+        """Raises: ConfigError, ModelMissing; ClusterFailed if no worker has this version of kb."""
         plan = run.request.extraction
         speech = plan.settings.speech
         models = (speech.model,) if speech is not None else ()
@@ -114,7 +116,7 @@ class _EnginesAway:
         self._kept_here = plan.kept_here
 
     def has_room(self, byte_len: int) -> bool:
-        """Whether a file of that size may be sent; one that never may is worked on here."""
+        """Whether a file of that size may be sent now. True for one that is too large to send: it is read here."""
         weight_bytes = byte_len + _RESULT_BYTES
         return self.joined.cluster.has_room(weight_bytes) or not self.joined.cluster.fits(weight_bytes)
 
@@ -132,7 +134,7 @@ class _EnginesAway:
         return cluster.fits(len(file.content.data) + _RESULT_BYTES) and cluster.wait_for(_needs(file))
 
     def close(self) -> None:
-        """Disconnects; what is under way is canceled."""
+        """Disconnects; running tasks are canceled."""
         self.joined.close()
 
 
@@ -141,7 +143,7 @@ def _needs(file: _Stepped) -> frozenset[str]:
 
 
 def _are_results(file: _Stepped, value: object) -> bool:
-    """Whether a worker's value can be the results of a file: those of its steps, each JSON, by engines that it has."""
+    """Whether a worker's value can be the results of a file: those of its steps, each JSON, by usable engines."""
     if not isinstance(value, StepsDone) or isinstance(value.error, _ENGINE_UNUSABLE):
         return False
     for data in value.results.values():
@@ -150,7 +152,7 @@ def _are_results(file: _Stepped, value: object) -> bool:
 
 
 class _EngineFiles:
-    """The files that engines are reading, several at once, and the cache of their results."""
+    """The files that engines are reading, several at once, and the cache of results."""
 
     def __init__(self, run: IngestRun) -> None:
         plan = run.request.extraction
@@ -163,13 +165,13 @@ class _EngineFiles:
         self._away = _EnginesAway(run, limits) if plan.compute.scheduler and not run.request.dry_run else None
 
     def has_room(self, file: SourceFile) -> bool:
-        """Whether a worker can take another file, this one."""
+        """Whether a worker can take this file now."""
         if self._away is None:
             return self._pool.has_room
         return len(self._waiting) < _MOST_WAITING and self._away.has_room(file.byte_len)
 
     def close(self) -> None:
-        """Ends the workers and drops their unfinished work."""
+        """Stops the workers and drops their unfinished work."""
         self._pool.close()
         if self._away is not None:
             self._away.close()
@@ -177,7 +179,7 @@ class _EngineFiles:
             self._cache.close()
 
     def read(self, changed: ChangedFile) -> Reading | None:
-        """The reading of the file if the cache has its results; None if a worker now has the file."""
+        """Reads a file from cached results; None if they are not complete, and a worker has the file now."""
         run = self._run
         try:
             content = read_content(changed, run.request.rules, run.report.stages)
@@ -186,9 +188,9 @@ class _EngineFiles:
             return error
 
     def _derive(self, changed: ChangedFile, content: FileBytes) -> Reading | None:
-        """The document of the cached results; None if a worker now derives them.
+        """The document from cached results; None if they are not complete, and a worker derives the others now.
 
-        Raises: FileError where a password is needed.
+        Raises: FileError if a password is needed.
         """
         run = self._run
         left_out = run.left_out(changed.family, changed.file.workspace_path)
@@ -204,7 +206,7 @@ class _EngineFiles:
         return None
 
     def finished(self) -> ReadBatch:
-        """The files that the workers finished, after a short wait."""
+        """The files that workers have finished, after waiting a short time."""
         done: ReadBatch = []
         with self._run.report.stages.measure("engines"):
             for file, reply in self._replies():
@@ -221,7 +223,7 @@ class _EngineFiles:
         return done
 
     def _replies(self) -> Iterator[tuple[_Stepped, Told | Done | Lost]]:
-        """The messages of the workers here and on a cluster."""
+        """The messages of the workers on this machine and on a cluster."""
         if self._away is None:
             yield from self._pool.replies(_POLL_S)
             return
@@ -232,7 +234,7 @@ class _EngineFiles:
         yield from self._away.pool.replies(_POLL_S)
 
     def _ended(self, file: _Stepped, reply: StepsDone) -> Reading | None:
-        """The reading of a file whose worker is done; None where steps remain, or nothing can be read."""
+        """What was read from the file of a finished worker; None if steps remain."""
         self._keep(file, reply.results)
         error = reply.error
         file.results |= reply.results
@@ -258,7 +260,7 @@ class _EngineFiles:
         self._pool.submit(file, derive_steps, file.work(settings), file.content.data)
 
     def _read_without(self, file: _Stepped, failed: DerivedName | None, error: ModelError) -> Reading | None:
-        """Continues a file whose engine is not usable, with the results of the others, if any."""
+        """Continues with a file whose engine is not usable, with the results of the other engines, if any."""
         run = self._run
         run.engines.give_up(next(step for step in file.todo if step.name == failed), error)
         if not run.engines.can_read(file.changed.family):
@@ -272,13 +274,13 @@ class _EngineFiles:
         return None
 
     def _keep(self, file: _Stepped, results: Mapping[DerivedName, bytes]) -> None:
-        """Caches fresh results, each in place of its step's partial results."""
+        """Caches new results, each in place of its step's partial results."""
         if self._cache is not None:
             for name, data in results.items():
                 self._cache.put(*file.key(name), data)
 
     def _assembled(self, file: _Stepped) -> Reading:
-        """The document of the derived results; in a dry run, which derives nothing, an empty one if need be."""
+        """The document from the derived results. A dry run derives nothing, so its document may be empty."""
         run, changed, content = self._run, file.changed, file.content
         rules, stages = run.request.rules, run.report.stages
         if run.request.dry_run and file.todo:
@@ -298,7 +300,7 @@ class _EngineFiles:
 
 
 def _unread(changed: ChangedFile, content: FileBytes) -> Document:
-    """A document without content, of a file that was not read."""
+    """An empty document, for a file that was not read."""
     path, asset = changed.file.workspace_path, asset_id(content.blake3)
     version = extractor_of(changed.family).parser_version
     return Document(
@@ -315,7 +317,7 @@ def _unread(changed: ChangedFile, content: FileBytes) -> Document:
 
 
 def _take_cached(cache: DerivedCache, file: _Stepped) -> None:
-    """Removes the steps whose results are cached, or that have nothing to do, from `todo`; loads partial results."""
+    """Removes from `todo` the steps that have cached results or nothing to do, and loads partial results."""
     while file.todo:
         name = file.todo[0].name
         if file.todo[0].load().is_needed(file.results):

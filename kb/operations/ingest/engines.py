@@ -1,6 +1,6 @@
-"""The engines of a run, each looked up once; extractors and chunkers of other packages; PDF passwords.
+"""The engines of a run, each looked up once; the extractors and chunkers of plugins; PDF passwords.
 
-Passwords are fetched for the first encrypted file, and go through a pipe to the process that reads it. No message,
+Passwords are fetched for the first encrypted file, and passed through a pipe to the process that reads it. No message,
 log, report or command line contains one.
 """
 
@@ -35,7 +35,7 @@ _COMMAND_TIMEOUT_S = 300
 
 
 class PdfPasswords:
-    """The configured passwords, and those that the configured command prints; the command runs at most once."""
+    """The configured passwords, and those that the configured command prints. The command runs at most once."""
 
     def __init__(self, listed: Sequence[str], command: str) -> None:
         self._listed = tuple(listed)
@@ -44,13 +44,13 @@ class PdfPasswords:
 
     @property
     def are_given(self) -> bool:
-        """Whether any may be had."""
+        """Whether passwords or a command are configured."""
         return bool(self._listed or self._command)
 
     def needed_for(self, family: MediaFamily, data: bytes) -> tuple[str, ...]:
-        """The passwords to try on a file; none where it is no encrypted PDF.
+        """The passwords to try on a file; empty if it is no encrypted PDF.
 
-        Raises: PasswordNeeded where the command fails.
+        Raises: PasswordNeeded if the command fails.
         """
         if family != "pdf" or _ENCRYPTED not in data:
             return ()
@@ -65,7 +65,7 @@ class PdfPasswords:
 
 
 def _printed(command: str) -> tuple[str, ...]:
-    """The lines a command prints. Its error output is not passed on: it may contain a password."""
+    """The lines that a command prints. Its error output is dropped, as it may contain a password."""
     hint = "run the command of extract.pdf_passwords_command by hand, and see that it prints a password a line"
     try:
         words = shlex.split(command)
@@ -89,9 +89,9 @@ def _printed(command: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPlan:
-    """Which files are read, by which engines, within which limits, and on which cluster, if any.
+    """The kinds of files to read, the settings and limits of engines, and the cluster, if any.
 
-    `kept_here`: the paths that never go there.
+    `kept_here` tells which paths never go to the cluster.
     """
 
     families: tuple[MediaFamily, ...]
@@ -108,14 +108,14 @@ class ExtractionPlan:
 
 @dataclass(slots=True)
 class Engines:
-    """The engines of one run under its settings. An engine is looked up when the first file needs it."""
+    """The engines of one run under its settings. An engine is looked up for the first file that needs it."""
 
     settings: ExtractSettings
     missing: dict[Step, ModelError] = field(default_factory=dict)
     _found: dict[Step, Engine | None] = field(default_factory=dict)
 
     def engine_of(self, step: Step) -> Engine | None:
-        """The step's engine; None where it is switched off, or cannot be used (then `missing` says why)."""
+        """The engine of a step; None if it is switched off or not usable (`missing` then says why)."""
         if step not in self._found:
             try:
                 self._found[step] = step.load().engine(self.settings)
@@ -124,21 +124,22 @@ class Engines:
         return self._found[step]
 
     def give_up(self, step: Step, error: ModelError) -> None:
-        """Stops using the step's engine for the rest of the run, because of `error`."""
+        """Does not use the step's engine for the rest of the run, because of `error`."""
         self._found[step] = None
         self.missing[step] = error
 
     def lacked_by(self, family: MediaFamily) -> list[Step]:
-        """The steps whose missing engines prevent reading files of that family at all; none if they can be read."""
+        """The steps whose missing engines prevent reading files of that family at all; empty if it can be read."""
         if self.can_read(family):
             return []
         lacking = [step for step in extractor_of(family).steps if step in self.missing]
         return [step for step in lacking if step.is_required] or lacking
 
     def can_read(self, family: MediaFamily, without: frozenset[DerivedName] = frozenset()) -> bool:
-        """Whether files of that family can be read at all: without engines, or by the available ones but some.
+        """Whether files of that family can be read with the usable engines, or need none; results `without` do not
+        count.
 
-        All required engines must be available, and at least one.
+        All required engines must be usable, and at least one engine.
         """
         steps = extractor_of(family).steps
         found = {step: self.engine_of(step) for step in steps if step.name not in without}
@@ -147,9 +148,9 @@ class Engines:
     def are_those_of(
         self, family: MediaFamily, parser_version: str, without: frozenset[DerivedName] = frozenset()
     ) -> bool:
-        """Whether today's engines derive the same parser version for a document, `without` some results.
+        """Whether today's engines would give a document the same parser version, `without` some results.
 
-        The results of an engine that is no longer installed stay current: it cannot derive them again.
+        The results of an engine that is no longer installed count as current, since it cannot derive them again.
         """
         extractor = extractor_of(family)
         base, labels = read_labels(parser_version)
@@ -160,7 +161,7 @@ class Engines:
         )
 
     def parser_version(self, family: MediaFamily, without: frozenset[DerivedName] = frozenset()) -> str:
-        """The version of a document of that family by all of today's engines, `without` some results."""
+        """The parser version that today's engines give to documents of that family, `without` some results."""
         extractor = extractor_of(family)
         engines = {step.name: self.engine_of(step) for step in extractor.steps if step.name not in without}
         labels = {name: engine.label if engine else NOT_DERIVED for name, engine in engines.items()}
@@ -175,9 +176,9 @@ class Engines:
 
 @dataclass(frozen=True, slots=True)
 class IngestPlugins:
-    """All kinds of files, with those of plugins, and their chunkers; `failures`: the errors of plugins by name.
+    """All kinds of files, including those of plugins, and the plugins' chunkers; `failures` are errors by plugin name.
 
-    `uncut` are the families without their chunker: their stored files stay unchanged.
+    `uncut` are families whose chunker failed to load: their stored documents stay unchanged.
     """
 
     kinds: Kinds = KINDS
@@ -187,17 +188,17 @@ class IngestPlugins:
 
     @property
     def include(self) -> tuple[str, ...]:
-        """The patterns of the files with a configured extractor."""
+        """The patterns of the files that configured extractors read."""
         own = set(KINDS.spellings())
         return tuple(f"**/{spelling}" for spelling in self.kinds.spellings() if spelling not in own)
 
     def notes(self) -> Iterator[str]:
-        """The notes of an ingest on missing plugins."""
+        """The notes of an ingest about missing plugins."""
         for error in self.failures.values():
             yield f"{error.message} ({error.hint}); what is stored of its files stays"
 
     def is_lacking(self, parser_version: str) -> bool:
-        """Whether a document with that parser version was made by an extractor that is not available now."""
+        """Whether a document with that parser version was made by a plugin that is not available now."""
         label = read_labels(parser_version)[1].get("plugin-text")
         return label is not None and label.rpartition("-")[0] in self.failures
 
@@ -206,7 +207,7 @@ NO_PLUGINS = IngestPlugins()
 
 
 def ingest_plugins(config: Config) -> IngestPlugins:
-    """Loads the configured plugins; one that cannot be loaded is among the failures."""
+    """Loads the configured plugins; errors are in `failures`."""
     if not config.plugins.extractors and not config.plugins.chunkers:
         return NO_PLUGINS
     kinds, failures = KINDS, dict[str, KbError]()

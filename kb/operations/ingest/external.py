@@ -33,7 +33,7 @@ _MB = 1_000_000
 
 
 class ExternalContent(NamedTuple):
-    """The content to add: its bytes, its original name, and optional metadata.
+    """Content to add: its bytes, its original name, and optional metadata.
 
     `title`, `source_uri` and `written_by` are written into the frontmatter of Markdown. Content that a program wrote
     gets the trust level `generated`, whatever its own frontmatter says.
@@ -47,7 +47,7 @@ class ExternalContent(NamedTuple):
 
 
 class Added(NamedTuple):
-    """The copy's path below the workspace, whether it was there already, and the report of the ingest or dry run."""
+    """The path of the copy below the workspace, whether it existed before, and the report of the ingest or dry run."""
 
     workspace_path: str
     was_there: bool
@@ -55,9 +55,9 @@ class Added(NamedTuple):
 
 
 def read_external(config: Config, path: str) -> ExternalContent:
-    """The content of a file outside the workspace.
+    """Reads a file outside the workspace.
 
-    Raises: FileError and its kin; UsageError for a file that does not exist, or is in the workspace already.
+    Raises: FileError and subclasses; UsageError for a file that does not exist or is in the workspace already.
     """
     full = os.path.realpath(as_on_disk(os.path.abspath(os.path.expanduser(path))))
     for source in config.sources.every:
@@ -78,12 +78,11 @@ def _called(source: Source) -> str:
 def add_external(
     config: Config, content: ExternalContent, handle: RunHandle, *, embed: bool = True, dry_run: bool = False
 ) -> Added:
-    """Copies the content into the workspace and indexes it.
+    """Copies the content into the workspace and indexes it. A dry run does neither.
 
-    A copy that cannot be indexed is removed; where it cannot be read, the report has the error. A dry run copies and
-    indexes nothing.
-    Raises: UsageError for empty content, a kind that kb does not read, or a title for a file that is no Markdown;
-    FileTooLarge, StoreReadOnly, DiskFull; what `ingest` raises.
+    A copy that cannot be indexed is removed; if it cannot be read, the report has the error. Raises: UsageError for
+    empty content, a kind that kb does not read, or a title for a file that is not Markdown; FileTooLarge,
+    StoreReadOnly, DiskFull; as `ingest`.
     """
     require_writable()
     data = _checked(config, content)
@@ -115,7 +114,7 @@ def add_external(
 
 
 def _take_back(file: Path) -> None:
-    """Removes a copy that this call made, and the folders made for it."""
+    """Removes a copy that this call has made, and the folders made for it."""
     file.unlink(missing_ok=True)
     for folder in file.parents[: 2 if file.parent.name != FOLDER else 1]:
         with suppress(OSError):  # it contains other files
@@ -152,7 +151,7 @@ def _checked(config: Config, content: ExternalContent) -> bytes:
 
 
 def _require_generated(data: bytes) -> None:
-    """Raises UsageError where the frontmatter, in any spelling, has a date or a trust level other than `generated`."""
+    """Raises UsageError if the frontmatter, in any spelling, has a date or a trust level other than `generated`."""
     from kb.extract.markdown.frontmatter import read_frontmatter
 
     said = read_frontmatter(data.decode()).metadata
@@ -164,7 +163,7 @@ def _require_generated(data: bytes) -> None:
 
 
 def _described(data: bytes, described: dict[str, str]) -> bytes:
-    """Markdown with these keys in its frontmatter. Raises: UsageError where it is not UTF-8, or has one of them."""
+    """Markdown with these keys in its frontmatter. Raises: UsageError if it is not UTF-8 or has one of them."""
     from kb.extract.markdown.frontmatter import read_frontmatter
 
     try:
@@ -185,7 +184,9 @@ def _described(data: bytes, described: dict[str, str]) -> bytes:
 
 
 def _stored_name(content: str, name: str) -> str:
-    """The content's hash with the extension; a file whose name gives its kind, such as `Dockerfile`, keeps its name."""
+    """The name of the copy: the content's hash with the extension; a name such as `Dockerfile`, which is its kind,
+    stays.
+    """
     named = content + extension_of(name)
     return named if media_type_of(named) == media_type_of(name) else f"{content}/{name}"
 

@@ -1,7 +1,7 @@
-"""Updates the index from the sources: scan → read → extract → chunk → store, a batch a transaction.
+"""Updates the index from the sources: scan → read → extract → chunk → store, one transaction per batch.
 
-Size and time decide which files are read again, the hash decides which are new. A batch of documents is stored in one
-transaction, so a run may end anywhere: stored documents are whole, and the next run continues from there.
+Size and time decide which files are read again, and the hash decides which of these are new. As each batch is one
+transaction, a run may end anywhere: stored documents are whole, and the next run continues from there.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ _COMMON_SHARE = 0.002
 
 
 def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
-    """Updates the index from the sources and reports the changes; canceled, it ends after the current document.
+    """Updates the index from the sources and reports the changes; a canceled run ends after the current document.
 
-    A source whose folder is not there is noted, and its documents stay.
+    If the folder of a source does not exist, this is noted, and its documents stay.
 
-    However the run ends, `Finished` is its last event and, once anything may have been stored, the run is recorded.
+    However the run ends, `Finished` is its last event and, if anything may have been stored, the run is recorded.
 
-    Raises: StoreBusy when another ingest runs; StoreError and its kin; FileError when the only root is not there.
+    Raises: StoreBusy if another ingest runs; StoreError and subclasses; FileError if the only root does not exist.
     """
     start_ns, began_ns = perf_counter_ns(), time_ns()
     first = request.sources.first
@@ -111,7 +111,7 @@ def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
 
 
 def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
-    """The writer's connection under the writer lock, at the latest schema; only a dry run makes no file."""
+    """A connection for writing, under the writer lock and at the latest schema; a dry run creates no file."""
     if request.dry_run and not request.sqlite.exists():
         return in_memory()
     if not request.dry_run:
@@ -163,7 +163,7 @@ def _store_changes(run: IngestRun, changed: deque[SourceFile], noted_root: str |
 
 @contextmanager
 def _recorded_text(run: IngestRun) -> Iterator[None]:
-    """Records the work inside as a job, but for a dry run."""
+    """Records the block as a job, except in a dry run."""
     request, report = run.request, run.report
     if request.dry_run:
         yield
@@ -176,7 +176,7 @@ def _recorded_text(run: IngestRun) -> Iterator[None]:
 
 
 def _embed(run: IngestRun, opened: OpenedAhead | None) -> None:
-    """Embeds the new chunks; a missing model is a note and does not end the run."""
+    """Embeds the new chunks; a missing model becomes a note and does not end the run."""
     from kb.operations.embedding.embed import embed_missing
 
     plan, report = run.request.embedding, run.report
@@ -207,7 +207,7 @@ def _conclude(run: IngestRun, start_ns: int) -> None:
 
 
 def _scan(run: IngestRun) -> deque[SourceFile]:
-    """The files to read, in the walk's order but those that need engines last; counts the others."""
+    """The files to read, in the order of the walk but with those that need engines last; counts the others."""
     request, report = run.request, run.report
     run.vanished = {
         row.workspace_path: (row.byte_len, row.mtime_ns, row.source_path, sys.intern(row.pipeline_version))
@@ -233,9 +233,9 @@ def _scan(run: IngestRun) -> deque[SourceFile]:
 
 
 def _walked(run: IngestRun) -> list[tuple[Source, str]]:
-    """The sources to walk, each with the path below its root to which the walk is narrowed, "" for all of it.
+    """The sources to walk, each with the path below its root to which the walk is limited, "" for all of it.
 
-    That path is spelled as on the disk.
+    The path is spelled as on disk.
     """
     sources, scope = run.request.sources, run.request.scope
     if not scope:
@@ -247,7 +247,7 @@ def _walked(run: IngestRun) -> list[tuple[Source, str]]:
 def _scan_source(
     run: IngestRun, source: Source, scope: str, texts: deque[SourceFile], others: deque[SourceFile]
 ) -> None:
-    """Adds the files of a source that must be read to `texts` or, where they need engines, to `others`."""
+    """Adds the files of a source that must be read to `texts`, or to `others` if they need engines."""
     request, report = run.request, run.report
     sources = request.sources
     known_count = sum(sources.place(path)[0] is source for path in run.vanished)
@@ -296,7 +296,7 @@ def _scan_source(
 
 
 def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], others: deque[SourceFile]) -> None:
-    """Counts a file, and adds it to `texts` or `others` where it must be read."""
+    """Counts a file and, if it must be read, adds it to `texts` or `others`."""
     request, report = run.request, run.report
     family, path = family_of(file.media_type), file.workspace_path
     run.unread_files.met(path)
@@ -338,9 +338,9 @@ def _remove_vanished(run: IngestRun) -> None:
 
 
 def _collect_garbage(run: IngestRun) -> None:
-    """Deletes copies without a document and leftovers of interrupted runs; restores lost copies.
+    """Deletes copies without a document and leftovers of interrupted runs, and restores lost copies.
 
-    A file that cannot be deleted does no harm; the next run tries again.
+    A file that cannot be deleted does no harm, and the next run tries again.
     """
     request = run.request
     if request.dry_run:
@@ -371,7 +371,7 @@ def _bytes_of(source_path: str) -> bytes:
 
 
 def _require_same_root(noted: str, root: Path) -> None:
-    """Raises OtherWorkspace where the documents were indexed from another folder than `root`."""
+    """Raises OtherWorkspace if the documents were indexed from another folder than `root`."""
     if os.path.realpath(noted) != os.path.realpath(root):
         raise OtherWorkspace(
             f"this knowledge base was made from {noted}, and the workspace is {root} now",
@@ -408,7 +408,9 @@ def _note_repositories(run: IngestRun) -> None:
 
 
 def refresh_common_terms(db: Connection) -> bool:
-    """Recounts the common words if the index has grown or shrunk by 5 % since; returns whether it did."""
+    """Counts the common words again if the index has grown or shrunk by 5 % since the last count; returns whether it
+    did.
+    """
     state = queries.select_common_terms_state(db)
     if state is None or max(state.chunk_total, state.counted_at) < LEAST_CHUNKS:
         return False
@@ -424,7 +426,7 @@ def _run_id(report: IngestReport) -> str:
 
 
 def _record_run(db: Connection, report: IngestReport) -> None:
-    """Writes one row of `ingest_runs`; its items are the files that changed or failed."""
+    """Writes a row of `ingest_runs`; its items are the files that changed or failed."""
     counts, keeps_all = report.counts, len(report.items) <= ITEMS_KEPT
     kept = [item_json(item) for item in report.items if keeps_all or item.error or item.warnings]
     scope = {"root": report.root, "include": report.include, "exclude": report.exclude}
@@ -449,7 +451,7 @@ def _record_run(db: Connection, report: IngestReport) -> None:
 
 
 def return_freed_memory() -> None:
-    """Returns freed memory to the system, where the C library can (glibc)."""
+    """Returns freed memory to the system if the C library can (glibc)."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

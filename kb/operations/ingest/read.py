@@ -1,6 +1,6 @@
 """Reads one changed file: bytes → known already? → document → chunks → the words that index it.
 
-Those are texts, headings and names, names in code, sounds, and morphemes. All but the morphemes are computed per
+These words are texts, headings, names, names in code, sounds and morphemes. All except morphemes are computed for each
 document; Kiwi analyses the Korean texts of several documents at once.
 """
 
@@ -46,7 +46,7 @@ ReadBatch: TypeAlias = list[tuple[SourceFile, Reading]]
 
 
 class ChangedFile(NamedTuple):
-    """A file to read, the stored document at its path, and whether that is current."""
+    """A file to read, the stored document at its path, and whether this parser and chunker would make that again."""
 
     file: SourceFile
     stored: queries.StoredDocument | None
@@ -54,13 +54,13 @@ class ChangedFile(NamedTuple):
 
     @property
     def family(self) -> MediaFamily:
-        """The kind of file."""
+        """The family of the file's kind."""
         return family_of(self.file.media_type)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingRules:
-    """The folders of the files, the size limits, how they are cut, and whether they are stored: not in a dry run."""
+    """The sources, the size limits and the chunk policy; `is_stored` is False in a dry run."""
 
     sources: Sources
     max_file_bytes: int
@@ -69,14 +69,14 @@ class ReadingRules:
     is_stored: bool
 
     def limit_of(self, family: MediaFamily) -> tuple[int, str]:
-        """The most bytes of a file of that family, and the key that sets them."""
+        """The size limit of files of that family in bytes, and the configuration key that sets it."""
         if family == "markdown" and self.max_markdown_bytes < self.max_file_bytes:
             return self.max_markdown_bytes, "indexing.max_markdown_mb"
         return self.max_file_bytes, "indexing.max_file_mb"
 
 
 def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> Reading:
-    """Reads a file without engines."""
+    """Reads a file that needs no engines."""
     try:
         content = read_content(changed, rules, stages)
         return read_document(changed, content, {}, rules, stages) if isinstance(content, FileBytes) else content
@@ -85,7 +85,10 @@ def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) 
 
 
 def read_content(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> FileBytes | SourceFile | SkippedFile:
-    """A file's bytes, unless they are known or left out. Raises: FileError."""
+    """The bytes of a file; a SourceFile instead if they are indexed already, a SkippedFile if a rule leaves them out.
+
+    Raises: FileError.
+    """
     file, stored = changed.file, changed.stored
     max_bytes, limit = rules.limit_of(changed.family)
     with stages.measure("read"):
@@ -106,7 +109,7 @@ def read_document(
     rules: ReadingRules,
     stages: StageTimes,
 ) -> ReadDocument:
-    """The document of a file's bytes or of its derived results, with chunks and words. Raises: FileError."""
+    """The document of a file, from its bytes or derived results, with chunks and words. Raises: FileError."""
     source, relative = rules.sources.place(changed.file.workspace_path)
     with stages.measure("extract"):
         document = extractor_of(changed.family).document(
@@ -127,7 +130,7 @@ def with_words(
     rules: ReadingRules,
     stages: StageTimes,
 ) -> ReadDocument:
-    """A document with its indexed words, except in a dry run."""
+    """A document with the words that index it; without words in a dry run."""
     indexed = NO_WORDS
     source, relative = rules.sources.place(document.workspace_path)
     if rules.is_stored:
@@ -160,23 +163,23 @@ WORDS_VERSION = "words-6"
 
 
 def word_maker() -> str:
-    """The version of the indexed words: the Korean analyser, and the rule for names and headings."""
+    """The version of the indexed words: of the Korean analyser, and of the rule for names and headings."""
     return f"{analysis_version()}/{WORDS_VERSION}"
 
 
 def pipeline_tail(source: Source, family: MediaFamily, policy: ChunkPolicy) -> str:
     """The end of a family's pipeline version, after the parser version: source, chunker, policy, morphemes and words.
 
-    A stored document with another pipeline version is rebuilt.
+    A stored document with another pipeline version is made again.
     """
     own = policy_of(family, policy)
     return f"{source.reading}/{own.chunker_version}:{policy_hash(own)}/{word_maker()}"
 
 
 def of_source(document: Document, source: Source, path: WorkspacePath, family: MediaFamily) -> Document:
-    """A document that was read by its path in a source, as one of that source: trusted no more than it, under its name.
+    """A document that was read by its path within a source, changed to one of that source.
 
-    The ids are those of the whole path.
+    It gets the ids of its whole path, and at most the source's trust level.
     """
     trust = max(document.metadata.trust_level, source.trust, key=TRUST_LEVELS.index)
     if trust != document.metadata.trust_level:
@@ -194,7 +197,7 @@ def of_source(document: Document, source: Source, path: WorkspacePath, family: M
 
 
 def indexed_words(document: Document, relative_path: str, chunks: Sequence[Chunk], family: MediaFamily) -> IndexedWords:
-    """The words that index a document and its chunks; its path counts from the root of its source."""
+    """The words that index a document and its chunks; its path is that within its source."""
     is_code = family == "code"
     texts = _indexed_texts(document, chunks, family)
     headings = tuple(_heading_words(document, chunk, ordinal) for ordinal, chunk in enumerate(chunks))
@@ -216,9 +219,10 @@ def indexed_words(document: Document, relative_path: str, chunks: Sequence[Chunk
 
 
 def analyse_korean(documents: Sequence[ReadDocument]) -> tuple[Mapping[str, str], list[KoreanUnits]]:
-    """The morphemes of every Korean text of the documents, and each document's units.
+    """The morphemes of every Korean text in the documents, and the units of each document.
 
-    Units are counted while Kiwi reads: those of a long document, kept for each text, take thirty times its size.
+    Units are counted while Kiwi reads: if they were stored for each text, a long document would take thirty times its
+    size.
     """
     within: dict[str, list[int]] = {}
     for index, each in enumerate(documents):
@@ -234,7 +238,7 @@ def analyse_korean(documents: Sequence[ReadDocument]) -> tuple[Mapping[str, str]
 
 
 def _indexed_texts(document: Document, chunks: Sequence[Chunk], family: MediaFamily) -> tuple[str, ...]:
-    """The indexed and embedded text of each chunk: in NFC, without the components of a note."""
+    """The text of each chunk that is indexed and embedded: in NFC, without the components of a note."""
     texts = [chunk.text for chunk in chunks]
     source = document.source_text
     if family == "markdown" and (shown := _without_components(document)) != source:
@@ -246,7 +250,7 @@ def _indexed_texts(document: Document, chunks: Sequence[Chunk], family: MediaFam
 
 
 def _without_components(document: Document) -> str:
-    """The source text without components, statements and logic, except in code; of the same length."""
+    """The source text with components, statements and logic blanked except in code; its length stays."""
     lines = without_components(document.source_text).split("\n")
     written = document.source_text.split("\n")
     for block in document.blocks:
@@ -257,7 +261,7 @@ def _without_components(document: Document) -> str:
 
 
 def _heading_words(document: Document, chunk: Chunk, ordinal: int) -> str:
-    """The words above a chunk: title, headings, aliases; the first chunk also gets those of the frontmatter."""
+    """The words above a chunk: title, headings, aliases; for the first chunk also those of the frontmatter."""
     words = [document.title, *chunk.heading_path, *document.metadata.aliases]
     if ordinal == 0:
         words += [*document.metadata.tags, *_strings(document.metadata.user)]
@@ -277,7 +281,7 @@ def _strings(value: Json) -> Iterator[str]:
 
 
 def _code_words(document: Document, chunk: Chunk) -> CodeWords:
-    """The names defined in the chunk, whole and in words, their documentation, and the words inside the chunk's names.
+    """The names that a chunk defines (whole and in words), their documentation, and the words inside the names it uses.
 
     A later part of a definition has the definition's name. A definition inside a function is found by name alone.
     """

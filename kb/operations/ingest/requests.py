@@ -44,9 +44,9 @@ _MB = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class IngestRequest:
-    """What to ingest and how; `scope`, a stored path, narrows it to one source, folder or file.
+    """What to ingest and how; `scope`, a stored path, limits it to one source, folder or file.
 
-    Copies of files go to `asset_dir`, up to `copy_threshold_bytes`, derived results to `artifact_dir`.
+    Copies of files up to `copy_threshold_bytes` go to `asset_dir`, derived results to `artifact_dir`.
     """
 
     sqlite: Path
@@ -68,7 +68,7 @@ class IngestRequest:
     for_watch: bool = False
 
     def tries_again(self, path: str) -> bool:
-        """Whether a file is read that could not be read before: with `retry`, or named by itself."""
+        """Whether to read a file that could not be read before: with `retry`, or if it is the scope itself."""
         return self.retry or path == to_posix(self.scope)
 
     @property
@@ -89,11 +89,11 @@ def ingest_request(
     retry: bool = False,
     for_watch: bool = False,
 ) -> IngestRequest:
-    """The ingest of all sources, or of `path` (relative to the working directory or to the root of the workspace).
+    """The request to ingest all sources, or `path` (relative to the working directory or the workspace root).
 
     `families` are the kinds of files to read, None for all; stored documents of other kinds stay unchanged.
 
-    Raises: UsageError when `path` is in no source, or a file of a kind kb does not read; ConfigError for nested roots.
+    Raises: UsageError if `path` is in no source or of a kind that kb does not read; ConfigError for nested sources.
     """
     plugins = ingest_plugins(config)
     wanted = plugins.kinds.families if families is None else families
@@ -134,7 +134,7 @@ def ingest_request(
 
 
 def require_apart(sources: Sources) -> None:
-    """Raises ConfigError where the folder of a source is in that of another, or is the same."""
+    """Raises ConfigError if two sources have the same folder, or one is inside the other."""
     if sources.further and (found := nested(sources.every)) is not None:
         outer, inner = found
         raise ConfigError(
@@ -144,7 +144,7 @@ def require_apart(sources: Sources) -> None:
 
 
 def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
-    """The families named by `markdown,pdf`, including those of configured extractors.
+    """The families named in a list like `markdown,pdf`, which may include those of configured extractors.
 
     Raises: UsageError for an unknown word.
     """
@@ -157,7 +157,7 @@ def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
 
 
 def extraction_plan(config: Config, families: Sequence[MediaFamily] = KINDS.families) -> ExtractionPlan:
-    """How to read the files that need an engine."""
+    """How to read files of these families, with the engines that they need."""
     compute = compute_plan(config)
     return ExtractionPlan(
         families=tuple(families),
@@ -185,7 +185,7 @@ def extract_settings(config: Config) -> ExtractSettings:
 
 
 def _scope(config: Config, path: str | None, kinds: Kinds) -> str:
-    """`path` as it is stored; a path that is in the working directory wins over one in the workspace."""
+    """The stored path of `path`; a path in the working directory wins over one in the workspace."""
     if path is None:
         return ""
     below = path_below(config.sources, path)
@@ -256,7 +256,7 @@ class IngestRun:
     total: int = 0
 
     def changed(self, file: SourceFile) -> ChangedFile:
-        """A file to read, with the document stored at its path."""
+        """The file with the document that is stored at its path, if any."""
         stored = queries.select_document_at(self.db, workspace_path=file.workspace_path)
         current = stored and self.is_current(file.media_type, stored.pipeline_version, file.workspace_path)
         return ChangedFile(file, stored, bool(current))
@@ -273,7 +273,7 @@ class IngestRun:
         return key in self.current
 
     def reader(self, file: SourceFile) -> str:
-        """What would read a file now: versions, engines and limits."""
+        """What would read a file now, as a text: versions, engines and limits."""
         family = family_of(file.media_type)
         without = self.left_out(family, file.workspace_path)
         if (family, without) not in self.readers:
@@ -287,14 +287,15 @@ class IngestRun:
         return self.readers[family, without]
 
     def left_out(self, family: MediaFamily, path: str) -> frozenset[DerivedName]:
-        """The results not to derive from a file: no model describes a file that is hidden from models, and OCR reads
-        none of a source without it."""
+        """The results not to derive from a file: captions if it is hidden from models, OCR if its source switches it
+        off.
+        """
         is_kept = family == "image" and self.request.kept_from_models(path)
         has_ocr = family not in ("image", "pdf") or self.request.sources.place(path)[0].ocr
         return (_DESCRIBED if is_kept else frozenset()) | (frozenset() if has_ocr else _SEEN)
 
     def can_read(self, family: MediaFamily, path: str) -> bool:
-        """Whether an engine that is available reads a file."""
+        """Whether a file can be read with the engines that are usable."""
         return self.engines.can_read(family, self.left_out(family, path) & _SEEN)
 
     def _is_current(
@@ -306,7 +307,7 @@ class IngestRun:
         return self.engines.are_those_of(family, pipeline_version.removesuffix(tail), without)
 
     def is_unread_as_before(self, file: SourceFile) -> bool:
-        """Whether reading a file again would be in vain; counts it then."""
+        """Whether a file is recorded as not read and nothing has changed since; counts it then."""
         known = self.unread_files.as_before(file, self.reader(file))
         if known is not None and known.outcome == "left out":
             self.report.skip(known.code, file.workspace_path)
@@ -322,7 +323,7 @@ class IngestRun:
         self.unread_files.waiting(file, self.reader(file), self.engines.missing[lacked[0]] if lacked else None)
 
     def lacking(self) -> Iterator[str]:
-        """One line for each needed engine that cannot be used, and for each missing plugin."""
+        """One line for each needed engine that is not usable, and for each missing plugin."""
         yield from self.request.plugins.notes()
         for note, count in self.uncut.items():
             from kb.installation import extra_command  # only needed for a hint
@@ -342,7 +343,7 @@ class IngestRun:
                 yield f"{message}: {', '.join(counts)}" + (f" ({hint})" if hint else "")
 
     def would_have_met(self, path: str) -> bool:
-        """Whether the walk would meet a file at `path`: in its scope, with every folder above readable."""
+        """Whether the walk would have met a file at `path`: it is in scope, and all folders above it can be read."""
         sources = self.request.sources
         if sources.place(path)[0].name in self.absent or not sources.is_below(path, to_posix(self.request.scope)):
             return False

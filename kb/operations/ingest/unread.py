@@ -1,6 +1,6 @@
-"""The files that are not read, noted in the table `unread_files`, so that they are not read again in vain.
+"""Records the files that are not read in the table `unread_files`, so that a run does not try them again without need.
 
-A file is read again when its size, time or place is another one, or when its reader is: versions, engines and limits.
+A file is read again when its size, time or place changes, or what reads it: versions, engines and limits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OFF = "the engines that read such files are off", "ocr.enabled, image_caption.e
 
 
 class UnreadFiles:
-    """What earlier runs noted, and the notes of this one, which began at `began_ns`; a dry run writes none."""
+    """The records of earlier runs, and those of this run, which began at `began_ns`. A dry run writes none."""
 
     def __init__(self, db: Connection, *, began_ns: int, now: str, writes: bool) -> None:
         self._db, self._now, self._writes = db, now, writes
@@ -34,7 +34,7 @@ class UnreadFiles:
         self._found: list[UnreadFile] = []
 
     def met(self, path: str) -> None:
-        """Takes note that the walk has met a file, which is not gone."""
+        """Notes that the walk has met a file, so that it is not gone."""
         self._unmet.discard(path)
 
     def as_before(self, file: SourceFile, reader: str) -> UnreadFile | None:
@@ -46,43 +46,43 @@ class UnreadFiles:
         return known if known and (known.source_path, known.byte_len, known.mtime_ns, known.reader) == now else None
 
     def failed(self, file: SourceFile, reader: str, error: FileError, *, again: bool) -> None:
-        """Notes a file that could not be read; `again`: another run may read it as it is."""
+        """Records a file that could not be read; `again`: the next run tries it even if it has not changed."""
         said = (error.code, error.message, error.hint)
         self._note(file, reader, "failed", said, keeps=isinstance(error, _OF_THE_BYTES) and not again)
 
     def left_out(self, file: SourceFile, reader: str, skipped: SkippedFile) -> None:
-        """Notes a file that a rule about its content leaves out."""
+        """Records a file that a rule about its content leaves out."""
         self._note(file, reader, "left out", (skipped.reason, skipped.reason, None))
 
     def waiting(self, file: SourceFile, reader: str, lacks: ModelError | None) -> None:
-        """Notes a file whose engine is not there, or off."""
+        """Records a file whose engine is not installed (`lacks` says what), or is switched off."""
         said = ("engine_off", *_OFF) if lacks is None else (lacks.code, lacks.message, lacks.hint)
         self._note(file, reader, "waiting", said)
 
     def off(self, file: SourceFile, said: tuple[str, str, str]) -> None:
-        """Notes a file that a setting would read: code, message and hint."""
+        """Records a file that a setting would read; `said` is the code, message and hint."""
         self._note(file, "", "waiting", said)
 
     def not_looked_at(self, path: str, error: FileError) -> None:
-        """Notes a file or folder that the walk could not look at."""
+        """Records a file or folder that the walk could not look at."""
         self.met(path)
         said = (error.code, error.message, error.hint)
         self._found.append(UnreadFile(path, "", None, 0, 0, "", "failed", *said, self._now))
 
     def read(self, path: str) -> None:
-        """Forgets what was noted of a file that has been read; inside a transaction."""
+        """Deletes the record of a file that was read; call it in a transaction."""
         if path in self._known:
             self._forget([path])
 
     def forget_gone(self, would_have_met: Callable[[str], bool]) -> None:
-        """Forgets the files that the walk would have met, had they been there."""
+        """Deletes the records of files that the walk did not meet but would have met if they existed."""
         gone = [path for path in self._unmet if would_have_met(path)]
         if gone and self._writes:
             with transaction(self._db):
                 self._forget(gone)
 
     def write(self) -> None:
-        """Writes the notes that are new since the last call."""
+        """Writes the records that are new since the last call."""
         found, self._found = self._found, []
         if self._writes and (rows := [row for row in found if self._is_new(row)]):
             with transaction(self._db):
