@@ -1,4 +1,4 @@
-"""Shared by the servers for agents and for the browser: a socket of this machine alone, and loading the models."""
+"""Shared by the servers for agents and for the browser: opens a local socket, and loads the models in advance."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ HOST = "127.0.0.1"
 
 
 def listen(port: int | None, usual: int) -> socket.socket:
-    """A socket on that port; where none is named, on the usual one, or on any that is free.
+    """A listening socket on that port; if `port` is None, on the `usual` port or else any free one.
 
-    Connections wait until the server accepts them, so its address may be printed before it starts.
-    Raises: UsageError for a port that is taken.
+    Connections wait until the server accepts them, so the address may be printed before it starts. Raises: UsageError
+    if the named port is taken.
     """
     for candidate in (usual, 0) if port is None else (port,):
         listening = socket.socket()
@@ -37,7 +37,7 @@ def listen(port: int | None, usual: int) -> socket.socket:
 
 
 def load_models(session: Base) -> None:
-    """Searches once in a thread, so that the models are loaded before the first question."""
+    """Runs a search on a thread, so that the models are loaded before the first question."""
 
     def ask() -> None:
         with suppress(KbError):  # nothing indexed yet, no model: the first question says so

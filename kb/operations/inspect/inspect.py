@@ -1,4 +1,4 @@
-"""Lists documents and definitions in source code; shows one document, chunk or name with all its stored data."""
+"""Lists documents and definitions in source code; shows one document, chunk or name with everything stored for it."""
 
 from __future__ import annotations
 
@@ -54,13 +54,15 @@ def list_named(session: Base, words: str, filters: SearchFilters, limit: int) ->
 
 
 def why_none(session: Base, filters: SearchFilters) -> str | None:
-    """The filter that no document passes, with the nearest existing value; None where each filter passes some."""
+    """The filter that no document passes, with the nearest existing value; None if each filter alone passes some
+    document.
+    """
     with session.reading() as base, base.snapshot():
         return "; ".join(filter_notes(base.db, "", base.visible(filters))) or None
 
 
 def list_folder(session: Base, folder: str, *, limit: int, start: int = 0) -> FolderPage:
-    """A page of a folder's entries below the workspace root, "" being the top; empty without such a folder."""
+    """A page of the entries of a folder below the workspace root ("" is the top); empty if there is no such folder."""
     prefix = stored_text(folder).strip("/")
     with session.reading() as base:
         asked = f"{prefix}/" if prefix else ""
@@ -69,7 +71,7 @@ def list_folder(session: Base, folder: str, *, limit: int, start: int = 0) -> Fo
 
 
 def inspect_document(session: Base, typed: str) -> DocumentInspection:
-    """The document named by an id, a unique prefix of one, its path as kb shows it, or a relative path.
+    """The document named by an id or a unique beginning of one, by its path as kb shows it, or by a relative path.
 
     Raises: NotFound, InvalidId.
     """
@@ -88,7 +90,7 @@ def inspect_document(session: Base, typed: str) -> DocumentInspection:
 
 
 def inspect_chunk(session: Base, typed: str) -> ChunkInspection:
-    """The chunk named by an id or a unique prefix of one.
+    """The chunk named by an id or a unique beginning of one.
 
     Raises: NotFound, InvalidId.
     """
@@ -103,7 +105,7 @@ def inspect_chunk(session: Base, typed: str) -> ChunkInspection:
 
 
 def corpus_stats(db: Connection) -> CorpusStats:
-    """The size of the knowledge base."""
+    """Counts of the contents of the knowledge base."""
     return _stored(queries.select_corpus_stats(db), "corpus_stats")
 
 

@@ -1,4 +1,4 @@
-"""Links: those of a document and those that reach it, with what is near it; links that reach nothing."""
+"""Links of a document and to it, the documents near it, and links that reach nothing."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _ALIKE = 0.75
 
 
 def related_documents(session: Base, path: str) -> NearDocuments:
-    """The links of a document, those that reach it, and the nearest documents; `path` may be the end of its path.
+    """The links of a document and to it, and the nearest documents; `path` may be the end of its path.
 
-    Of several links of one document to another, it has the first.
-    Raises: NotFound; InvalidId where several documents have such a path.
+    Of several links from one document to another, only the first is included. Raises: NotFound; InvalidId if several
+    documents have a path that ends so.
     """
     with session.reading() as base, base.snapshot():
         document = find_places(base.db, base.config.sources, FetchTarget(path))[0].document
@@ -41,7 +41,7 @@ def related_documents(session: Base, path: str) -> NearDocuments:
 
 
 def _once(links: list[LinkRow]) -> list[LinkRow]:
-    """The first of the links from one document to another; of those that reach none, the first as written."""
+    """The first link from each document to each other; of links that reach none, the first with each target."""
     first: dict[object, LinkRow] = {}
     for each in links:
         first.setdefault((each.workspace_path, each.target_path or (each.target, each.anchor)), each)
@@ -49,7 +49,7 @@ def _once(links: list[LinkRow]) -> list[LinkRow]:
 
 
 def links_around(base: Base, doc_id: str) -> tuple[list[LinkRow], list[LinkRow]]:
-    """The links of a document, and those of others that reach it; at most 500 each."""
+    """The links of a document, and the links of others that reach it; at most 500 of each."""
     ids = json.dumps([doc_id])
     out = queries.list_links(base.db, from_ids_json=ids, to_ids_json=None, broken=0, row_limit=_MOST_SHOWN)
     into = queries.list_links(base.db, from_ids_json=None, to_ids_json=ids, broken=0, row_limit=_MOST_SHOWN)
@@ -57,7 +57,7 @@ def links_around(base: Base, doc_id: str) -> tuple[list[LinkRow], list[LinkRow]]
 
 
 def near_documents(session: Base, path: str) -> list[NearDocument]:
-    """The documents nearest to the one at `path` by meaning, the nearest first; none where nothing is embedded.
+    """The documents nearest by meaning to the one at `path`, nearest first; empty if nothing is embedded.
 
     Raises: NotFound.
     """
@@ -84,7 +84,7 @@ def near_documents(session: Base, path: str) -> list[NearDocument]:
 
 
 def broken_links(session: Base) -> BrokenLinks:
-    """The links that reach neither a document nor a file or folder in the sources, each with the nearest name."""
+    """The links that reach neither a document nor a file or folder in the sources, each with the most similar name."""
     with session.reading() as base, base.snapshot():
         unresolved = queries.list_links(base.db, from_ids_json=None, to_ids_json=None, broken=1, row_limit=-1)
         names = {row.name: row.workspace_path for row in reversed(queries.list_names(base.db))} if unresolved else {}
@@ -97,13 +97,13 @@ def broken_links(session: Base) -> BrokenLinks:
 
 
 def _names_below(root: Path) -> Iterator[str]:
-    """The folded names of all files, which a link by name alone may mean."""
+    """The names of all files, folded, since a link may consist of only a name."""
     for _, _, names in os.walk(root):
         yield from map(folded, names)
 
 
 def _is_there(sources: Sources, link: LinkRow, files: frozenset[str]) -> bool:
-    """Whether a file or folder that is not indexed is what the link means."""
+    """Whether a link means a file or folder that exists but is not indexed."""
     source, relative = sources.place(link.workspace_path)
     name, within = source_and_path(link.target)
     if named := sources.named(name):
@@ -116,7 +116,7 @@ def _is_there(sources: Sources, link: LinkRow, files: frozenset[str]) -> bool:
 
 
 def _nearest(link: LinkRow, names: dict[str, str]) -> str | None:
-    """The document with the name that is spelled most like the link's."""
+    """The document whose name is most similar to the link's; None if none is similar."""
     from difflib import get_close_matches
 
     name = last_part(folded(link.target))

@@ -1,4 +1,4 @@
-"""Lists, counts and the map of what is indexed, completions of typed text, the state of the index."""
+"""Lists, counts and the map of what is indexed; completions of typed text; the state of the index."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _EXAMPLES = 2
 def list_things(
     session: Base, what: ListedKind, *, glob: str | None = None, limit: int = 50, cursor: str | None = None
 ) -> Listing:
-    """A page of documents, folders, tags, properties, links or definitions; `glob` is over paths or names.
+    """A page of documents, folders, tags, properties, links or definitions; `glob` filters paths or names.
 
     Raises: UsageError, InvalidCursor, StaleCursor.
     """
@@ -75,9 +75,10 @@ def list_things(
 def list_filtered(
     session: Base, what: ListedKind, filters: SearchFilters, *, name: str | None = None, limit: int | None = None
 ) -> Listing:
-    """All entries of a list, or the first, of the documents that pass the filters; `name`: the values of a property.
+    """The entries of a list for the documents that pass the filters, at most `limit`; `name`: the values of that
+    property.
 
-    Raises: UsageError for a filter that cannot be.
+    Raises: UsageError for an invalid filter.
     """
     with session.reading() as base, base.snapshot():
         documents = eligible_documents(base.db, filters)
@@ -94,7 +95,7 @@ def _start(what: ListedKind, glob: str | None, state: dict[str, object]) -> int:
 
 
 def _sources(base: Base, documents: str | None) -> list[Listed]:
-    """The sources of the documents with what they hold; none where there is only the workspace."""
+    """The sources of the documents with their counts; empty if there is only the workspace."""
     known = {each.name: each for each in base.config.sources.every}
     rows = queries.count_sources(base.db, doc_ids_json=documents) if len(known) > 1 else ()
     return [
@@ -105,7 +106,7 @@ def _sources(base: Base, documents: str | None) -> list[Listed]:
 
 
 def list_sources(session: Base) -> SourceList:
-    """The sources of the configuration, and those without one that documents are still of."""
+    """The configured sources, and removed ones that still have documents."""
     config = session.config
     counted: dict[str, queries.CountedSource] = {}
     with suppress(NotIndexed), session.reading() as base:
@@ -154,7 +155,7 @@ def _symbols(db: Connection, documents: str | None, names: str | None, limit: in
 
 
 def _links(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
-    """The links of the documents, then those of others that reach them."""
+    """The links of the documents, followed by the links of others that reach them."""
     of = {"broken": 0, "row_limit": -1 if limit < 0 else start + limit}
     rows = queries.list_links(db, from_ids_json=documents, to_ids_json=None, **of)
     if documents is not None:
@@ -178,7 +179,7 @@ _LISTS: dict[ListedKind, Callable[[Connection, str | None, str | None, int, int]
 
 
 def base_status(session: Base) -> BaseStatus:
-    """Counts of the index, and a list of missing parts; loads no further model."""
+    """Counts of the index, and what is missing; loads no model."""
     with session.reading_views() as base, base.snapshot():
         stats = corpus_stats(base.db)
         missing = []
@@ -212,8 +213,9 @@ def base_status(session: Base) -> BaseStatus:
 
 
 class Outline(NamedTuple):
-    """The sources where there are several, the folders at the top, the most documents first, and the gaps of the index,
-    with what can be had at once."""
+    """The sources if there are several, the top folders with the most documents first, and what is missing, with the
+    remedy.
+    """
 
     documents: int
     languages: tuple[str, ...]
@@ -224,7 +226,7 @@ class Outline(NamedTuple):
 
 
 def outline(session: Base) -> Outline:
-    """What is indexed, without opening a model. Raises: NotIndexed and its kin."""
+    """A summary of what is indexed; opens no model. Raises: NotIndexed and other StoreErrors."""
     with session.reading_views() as base, base.snapshot():
         stats = corpus_stats(base.db)
         sources = tuple(_sources(base, None))
@@ -252,9 +254,9 @@ SHOWN = 60
 
 
 def count_facets(session: Base, filters: SearchFilters) -> list[FacetCount]:
-    """The values of every facet with their documents, the commonest first.
+    """The values of every facet with the number of their documents, the commonest first.
 
-    Raises: UsageError for a filter that cannot be.
+    Raises: UsageError for an invalid filter.
     """
     with session.reading() as base, base.snapshot():
         # A filter on a facet would hide its other values; the other facets are counted at once with all filters.
@@ -274,10 +276,10 @@ _MOST_COUNTED = 10_000
 
 
 def count_found(session: Base, query: SearchQuery) -> FoundCounts:
-    """How many documents and passages hold a word of the question, and the facets of these documents.
+    """How many documents and passages contain a word of the question, and the facets of these documents.
 
-    Nothing is counted for a question by meaning alone. Raises: UsageError for a filter that cannot be;
-    QuerySyntaxError for an expression that is none.
+    For a question by meaning alone nothing is counted. Raises: UsageError for an invalid filter; QuerySyntaxError for
+    an invalid expression.
     """
     with session.reading() as base, base.snapshot():
         asked = resolved(base, query)
@@ -296,13 +298,13 @@ def count_found(session: Base, query: SearchQuery) -> FoundCounts:
 
 
 def _without_facet(filters: SearchFilters, facet: str) -> SearchFilters:
-    """The filters but for that on a facet, whose other values it would hide."""
+    """The filters without the one on a facet, which would hide the facet's other values."""
     chosen = [each for each in FILTERS if each.facet == facet and getattr(filters, each.field)]
     return with_values(filters, chosen[0], ())._replace(passing=None) if chosen else filters
 
 
 def _holding(base: Base, query: SearchQuery, filters: SearchFilters) -> dict[str, int]:
-    """The documents that pass, each with how many of its passages hold a word of the question."""
+    """The documents that pass, with the number of their passages that contain a word of the question, by id."""
     read = read_question(base, query)
     if query.mode == "vector" or not read.match_expr:
         return {}
@@ -327,7 +329,7 @@ def _counted(db: Connection, facet: str | None, filters: SearchFilters) -> list[
 
 
 def filter_values(session: Base, name: str) -> list[str]:
-    """The values that documents have for the filter of that name, the commonest first."""
+    """The values of a filter that documents have, the commonest first."""
     with session.reading() as base:
         return stored_values(base.db, name)
 
@@ -354,7 +356,7 @@ def last_run(session: Base) -> LastIngest | None:
 
 
 def last_problems(session: Base) -> tuple[FileProblem, ...]:
-    """The files that could not be read, then those of the last ingest with a warning."""
+    """The files that cannot be read, then files with a warning in the last ingest."""
     with session.reading() as base, base.snapshot():
         run, unread = queries.select_last_ingest(base.db), queries.select_unread_files(base.db)
     found = [
@@ -375,7 +377,7 @@ _MOST_MAPPED = 500
 
 
 def vault_map(session: Base) -> VaultMap:
-    """The current map."""
+    """The map of what is indexed now."""
     with session.reading() as base, base.snapshot():
         return VaultMap(
             queries.count_by_month(base.db),

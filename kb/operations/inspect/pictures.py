@@ -44,7 +44,7 @@ _FAILED = b"\0"
 
 
 class PdfPages:
-    """Pages of PDFs, drawn and read one at a time, in a process that starts with the first and ends with `close`."""
+    """Draws and reads pages of PDFs one at a time, in a process that the first page starts and `close` ends."""
 
     def __init__(self, config: Config) -> None:
         plan = extraction_plan(config)
@@ -55,7 +55,7 @@ class PdfPages:
         self._is_warm = False
 
     def warm(self) -> None:
-        """Starts the process before the first page is asked for; does nothing without an engine."""
+        """Starts the process before the first page is needed; does nothing if the engine is not installed."""
         if self._is_warm:
             return
         with self._one, suppress(ModelMissing):
@@ -64,11 +64,10 @@ class PdfPages:
             self._pool.submit("warm", load_engine)
 
     def thumbnail(self, session: Base, place: str, passage: str | None, *, pixels: int | None = None) -> bytes:
-        """A PNG of the place of a passage in a PDF; `place` is its citation.
+        """A PNG of a passage in a PDF; `place` is its citation, `passage` its id, if known. With `pixels`, a readable
+        picture of that width.
 
-        `pixels`: the width of a readable picture.
-
-        Raises: NotFound for a place that is not in a PDF or cannot be drawn; FileVanished; ModelMissing.
+        Raises: NotFound if the place is not in a PDF or cannot be drawn; FileVanished; ModelMissing.
         """
         view = view_document(session, place, passage)
         citation = view.citation
@@ -77,9 +76,9 @@ class PdfPages:
         return self._derived(view.document, _PICTURE, Drawn(citation.page, citation.regions, pixels).to_json())
 
     def picture(self, session: Base, path: str, page: int, pixels: int) -> bytes:
-        """A page of a PDF, from 1, `pixels` wide unless that is too many: a PNG, or a JPEG.
+        """A page of a PDF, from 1, as PNG or JPEG, `pixels` wide or less if that is too large.
 
-        Raises: UsageError for a width that no screen has; NotFound where there is no such page or it cannot be drawn;
+        Raises: UsageError for a width that no screen has; NotFound if there is no such page or it cannot be drawn;
         FileVanished; ModelMissing.
         """
         if pixels not in _WIDTHS:
@@ -87,9 +86,9 @@ class PdfPages:
         return self._derived(_pdf_at(session, path), _PICTURE, Drawn(page, (), pixels, is_whole=True).to_json())
 
     def words(self, session: Base, path: str, page: int) -> PageWords:
-        """The words of a page, from 1, and their places; of a scanned page what OCR read.
+        """The words of a page, from 1, with their places; for a scanned page, the words that OCR read.
 
-        Raises: NotFound where there is no such page or it cannot be read; FileVanished; ModelMissing.
+        Raises: NotFound if there is no such page or it cannot be read; FileVanished; ModelMissing.
         """
         document = _pdf_at(session, path)
         recognised = read_artifact(session.config.artifact_dir, document.doc_id, "ocr")
@@ -105,7 +104,7 @@ class PdfPages:
             self._cache.close()
 
     def _derived(self, document: DocumentRow, step: Step, request: bytes) -> bytes:
-        """The result of a step, cached by content; a failure is cached too, so that it is not tried again."""
+        """The result of a step, cached by content; a failure is cached too, so that it is not repeated."""
         engine = step.load().engine(ExtractSettings())
         assert engine is not None
         label = f"{engine.label};{request.decode()}"
@@ -133,7 +132,7 @@ class PdfPages:
         return self._cache.get(checksum, name, label)
 
     def _run(self, data: bytes, step: Step, request: bytes) -> bytes:
-        """The result, or `_FAILED` and the reason."""
+        """The result of a step, or `_FAILED` followed by the reason."""
         if len(data) > _MOST_BYTES:
             return _FAILED + f"it has more than {_MOST_BYTES // 1_000_000} MB".encode()
         settings = ExtractSettings(pdf_passwords=self._plan.passwords.needed_for("pdf", data))
@@ -161,9 +160,9 @@ _PAGE_PIXELS = 1_000
 
 
 def pictures(session: Base, targets: Sequence[FetchTarget]) -> Pictures:
-    """The pictures at these places, at most `MOST_PICTURES`, and the failures; a place that is text is left out.
+    """The pictures at these places, at most `MOST_PICTURES`, and the failures; places in texts are left out.
 
-    Raises: UsageError where the configuration does not allow them.
+    Raises: UsageError if the configuration does not allow pictures.
     """
     if not session.config.exposure.images_to_mcp:
         raise UsageError("pictures are not given to agents here", "their owner can set exposure.images_to_mcp = true")
@@ -188,7 +187,7 @@ def pictures(session: Base, targets: Sequence[FetchTarget]) -> Pictures:
 
 
 def _picture(session: Base, place: str) -> Picture | None:
-    """The picture at a place; None where there is text. Raises: NotFound, FileVanished, ModelMissing."""
+    """The picture at a place; None if the place is in a text. Raises: NotFound, FileVanished, ModelMissing."""
     view = view_document(session, place)
     document = view.document
     if document.media_type in _SHOWN:

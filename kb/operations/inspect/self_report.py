@@ -1,4 +1,4 @@
-"""The report of `kb schema`: probed capabilities, versions, and counts of the index."""
+"""The report of `kb schema`: tested capabilities, versions, and counts of the index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PROBE = "kb"
 
 
 def search_modes(base: Base) -> Mapping[SearchMode, bool]:
-    """Whether each search mode works, by searching once in each."""
+    """Whether each search mode works, found out by a search in each."""
 
     def is_answered(mode: SearchMode) -> bool:
         return search(base, SearchQuery(_PROBE, mode, 1)).query.mode == mode
@@ -34,10 +34,10 @@ def search_modes(base: Base) -> Mapping[SearchMode, bool]:
 
 
 def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Collection[str]) -> Mapping[str, bool]:
-    """The capabilities by name; one that is not available is False.
+    """Whether each capability is available, by name.
 
-    `ask` answers at least in quoted sentences; `ask_generated` means that a language model is available.
-    `ingest_*` are the kinds of files that can be read, `extract_*` the results that engines derive from them.
+    `ask` at least answers in quoted sentences; `ask_generated` needs a language model. `ingest_*` are kinds of files
+    that can be read, `extract_*` results that engines can derive.
     """
     engines = Engines(extraction_plan(config).settings)
 
@@ -56,7 +56,7 @@ def capabilities(config: Config, modes: Mapping[SearchMode, bool], commands: Col
 
 
 def _works(probe: Callable[..., bool], *arguments: object) -> bool:
-    """The result of the probe; False where it raises a KbError."""
+    """The result of the probe; False if it raises a KbError."""
     try:
         return probe(*arguments)
     except KbError:
@@ -66,7 +66,7 @@ def _works(probe: Callable[..., bool], *arguments: object) -> bool:
 def introspect(session: Base, commands: Collection[str]) -> Introspection:
     """The capabilities, the versions that results depend on, and the counts of the index.
 
-    `commands` are the program's commands.
+    `commands` are the names of the program's commands.
     """
     config = session.config
     versions = {f"parser.{family}": extractor_of(family).parser_version for family in KINDS.families}

@@ -30,9 +30,9 @@ _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
 
 
 def bind_query(session: Base, query: SearchQuery) -> BoundQuery:
-    """The statement and the parameters that `kb search` would bind for a question.
+    """The statement and the parameters that `kb search` would use for a question.
 
-    Raises: NotIndexed and its kin; UsageError for a filter that cannot be; ModelError for a vector question.
+    Raises: NotIndexed and other StoreErrors; UsageError for an invalid filter; ModelError for a vector question.
     """
     with session.reading() as base:
         name, terms, params = bind_question(base, query)
@@ -45,10 +45,11 @@ def query_lines(bound: BoundQuery) -> list[str]:
 
 
 def init_lines(sqlite: Path, bound: BoundQuery, *, writable: bool) -> list[str]:
-    """The init file: opens the knowledge base, sets every parameter of `sql/retrieve` to `bound` or to NULL.
+    """The lines of an init file that opens the knowledge base and sets every parameter of `sql/retrieve`, to NULL if
+    unbound.
 
-    It opens the file read-only rather than setting `PRAGMA query_only`, under which the program's `.param set` would
-    silently do nothing. With `writable`, the program's database stays open and is configured for writing as by kb.
+    It opens the file read-only instead of setting `PRAGMA query_only`, under which `.param set` would silently do
+    nothing. With `writable`, the database of the program stays open and is configured for writing as kb does.
     """
     opening = (
         [".output /dev/null", f".read {_quoted(str(SQL_DIR / 'schema' / 'open_writer.sql'))}", ".output"]
@@ -70,9 +71,9 @@ def init_lines(sqlite: Path, bound: BoundQuery, *, writable: bool) -> list[str]:
 
 
 def write_init_file(path: Path, lines: list[str]) -> None:
-    """Writes an init file, in place of an older one of kb's only.
+    """Writes an init file; replaces only a file that kb wrote.
 
-    Raises: UsageError for a file that kb did not make; StoreReadOnly where it cannot be written.
+    Raises: UsageError for an existing file of somebody else; StoreReadOnly if it cannot be written.
     """
     try:
         if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_SIGNATURE):
@@ -87,7 +88,7 @@ def write_init_file(path: Path, lines: list[str]) -> None:
 
 
 def _retrieve_params() -> list[str]:
-    """The names of all parameters that the statements of `sql/retrieve` take, in their order."""
+    """The names of all parameters in the statements of `sql/retrieve`, in order."""
     files = sorted(SQL_DIR.glob("retrieve/*.sql"))
     return list(dict.fromkeys(name for path in files for name in _PARAM_HEADER.findall(path.read_text("utf-8"))))
 
@@ -97,7 +98,7 @@ def _param_lines(params: Mapping[str, object]) -> list[str]:
 
 
 def _expression(value: object) -> str:
-    """A value as an argument of `.param set`: an SQL expression, in double quotes where it is a string."""
+    """A value as an argument of `.param set`: an SQL expression, in double quotes if it is a string."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):

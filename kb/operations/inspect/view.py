@@ -28,10 +28,10 @@ _HINT = "kb list docs shows what is indexed; kb ingest reads what is new"
 
 
 def view_document(session: Base, typed: str, passage: str | None = None) -> DocumentView:
-    """The document of a path below the workspace root or of a citation, as it was indexed.
+    """The document of a stored path or a citation, as it was indexed.
 
-    The id of a `passage` gives a more exact place on a page than the citation.
-    Raises: NotFound; FileVanished where neither the file nor kb's copy of it still has that content.
+    The id of a `passage` gives a more exact place on a page than the citation. Raises: NotFound; FileVanished if
+    neither the file nor kb's copy has the indexed content any more.
     """
     document, citation = _named(session, typed)
     if passage is not None:
@@ -45,7 +45,7 @@ def view_document(session: Base, typed: str, passage: str | None = None) -> Docu
 
 
 def kept_file(session: Base, path: str) -> tuple[Path, str]:
-    """The file with the content of the document at that path, and its media type; for kinds other than text.
+    """The file with the indexed content of the document at that path, and its media type; not for text.
 
     Raises: NotFound; FileVanished.
     """
@@ -60,10 +60,10 @@ def kept_file(session: Base, path: str) -> tuple[Path, str]:
 
 
 def note_named(session: Base, name: str, linked_from: str) -> DocumentRow:
-    """The target of a link in `linked_from`: the one that it reaches; of what was stored as no link, a document beside
-    it, below the root, or the nearest of that name.
+    """The document that a link in `linked_from` means: the one that the index resolves it to, else a document at that
+    path next to `linked_from` or below the root, or the nearest of that name.
 
-    The part of a link after `#` is ignored. Raises: NotFound.
+    The part of the link after `#` is ignored. Raises: NotFound.
     """
     wanted = to_posix(stored_text(name)).partition("#")[0].strip().lstrip("/")
     if not wanted:
@@ -84,7 +84,7 @@ def note_named(session: Base, name: str, linked_from: str) -> DocumentRow:
 
 
 def _media(session: Base, view: DocumentView) -> DocumentView:
-    """The view with the derived text: that of the place, or of a whole recording."""
+    """The view with the derived text at the place, or that of a whole recording."""
     artifacts, doc_id = session.config.artifact_dir, view.document.doc_id
     derived = {name: data for name in DERIVED_NAMES if (data := read_artifact(artifacts, doc_id, name))}
     speech: tuple[TranscriptSegment, ...] = ()
@@ -97,7 +97,7 @@ def _media(session: Base, view: DocumentView) -> DocumentView:
 
 
 def _in_parts(view: DocumentView, parts: Parts) -> DocumentView:
-    """The view with the text of the cited part, and of those around it; without a place all of it."""
+    """The view with the text of the cited part and of the parts around it; without a place, the text of all parts."""
     if not isinstance(view.citation, PartCitation):
         return view._replace(place_text=parts.laid_out[0] if view.citation is None else None)
     before, text, after = parts.around(view.citation) or ("", None, "")
@@ -115,7 +115,7 @@ def _pages(derived: Results) -> tuple[PageSize, ...]:
 
 
 def _place_of(session: Base, document: DocumentRow, chunk_id: str) -> Citation | None:
-    """The place of a passage in the document; None where the passage is gone."""
+    """The place of a passage in the document; None if the passage no longer exists."""
     with session.reading() as base:
         chunk = queries.select_chunk(base.db, chunk_id=chunk_id)
     if chunk is None or chunk.doc_id != document.doc_id:
@@ -124,7 +124,7 @@ def _place_of(session: Base, document: DocumentRow, chunk_id: str) -> Citation |
 
 
 def _named(session: Base, typed: str) -> tuple[DocumentRow, Citation | None]:
-    """The document of a path, which may contain a `#`; else that of a citation, and the citation."""
+    """The document of a path, which may contain a `#`, and None; else the document of a citation, and the citation."""
     try:
         return document_at(session, typed), None
     except NotFound:
@@ -138,13 +138,15 @@ def _named(session: Base, typed: str) -> tuple[DocumentRow, Citation | None]:
 
 
 def document_at(session: Base, path: str) -> DocumentRow:
-    """The document at a path below the workspace root. Raises: NotFound, also for one that is hidden."""
+    """The document with that stored path. Raises: NotFound, also if it is hidden."""
     with session.reading() as base:
         return require_document(base.db, path)
 
 
 def rendered(view: DocumentView) -> str | None:
-    """A note, a notebook or the text of a file in parts as HTML without scripts; None for others and too long ones."""
+    """A note, a notebook or the text of a file in parts as HTML without scripts; None for other kinds and for long
+    texts.
+    """
     from kb.extract.html import MAX_CHARS, note_html, notebook_html, rows_html
     from kb.extract.notebook import notebook_cells
 
@@ -158,7 +160,7 @@ def rendered(view: DocumentView) -> str | None:
 
 
 def line_html(view: DocumentView) -> list[str] | None:
-    """Each line of the text as HTML, from line 1; None where the document's citations have no lines."""
+    """Each line of the text as HTML, from line 1; None if the document is not cited by lines."""
     if view.text is None:
         return None
     from kb.extract.html import highlighted_lines

@@ -1,10 +1,10 @@
-"""The knowledge base, held open for one question or for many, and always as it is now.
+"""An open knowledge base, for one question or many; every question sees its present state.
 
-A process that lasts keeps one `Base`. Another process may change documents, vectors, models or the schema, or replace
-the file: the next question is answered from the new state. The configuration stays as it was given, except the rules
-that hide documents from an audience: those are read again when their file changes.
+A long-running process keeps one `Base`. Another process may change documents, vectors, models or the schema, or replace
+the file: the next question sees the new state. The configuration stays as it was given, except for the rules that hide
+documents from an audience, which are read again when the configuration file changes.
 
-Several threads may ask at once. `reading` gives each a connection; threads share the loaded models.
+Several threads may ask at once: `reading` gives each a connection, and they share the loaded models.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ PAUSE_S = 0.05
 
 
 class Base:
-    """A configuration, loaded models and connections; inside `reading`, one connection and what was read through it.
+    """A configuration with loaded models and connections. Inside `reading` it is bound to one connection.
 
-    What is read through a connection is read when it is first needed, and again after the database or an installed
-    model has changed.
+    Everything that is read through a connection is cached, and read again after the database or an installed model has
+    changed.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class Base:
 
     @property
     def config(self) -> Config:
-        """The configuration; the rules for this base's audience are those of the file as it is now.
+        """The configuration; its rules for this audience are those in the file now.
 
-        Raises: ConfigError where that file cannot be read any more.
+        Raises: ConfigError if the file cannot be read any more.
         """
         if self._connection is None and self._audience is not None:
             now = _state_of(self._config.file or default_path(os.environ))
@@ -109,28 +109,28 @@ class Base:
 
     @property
     def sees_all(self) -> bool:
-        """Whether it is the owner's, from whom nothing is hidden."""
+        """Whether this base is the owner's, from whom nothing is hidden."""
         return self._audience is None
 
     @property
     def defaults(self) -> SearchDefaults:
-        """How a question is asked and answered where it does not say so."""
+        """The settings of a question that does not give its own."""
         config = self.config
         mode: SearchMode = config.search.mode  # type: ignore[assignment]  # `config` has checked it
         return SearchDefaults(mode, config.search.default_k, config.rag.max_context_tokens)
 
     @property
     def db(self) -> Connection:
-        """The connection of this thread; only inside `reading`."""
+        """The connection of this thread; only available inside `reading`."""
         assert self._connection is not None, "a base is read inside `with base.reading() as base`"
         return self._connection
 
     @contextmanager
     def reading(self) -> Iterator[Base]:
-        """The base with a connection, as it is now, for this thread until the block ends; itself where it has one.
+        """Gives a base with a connection, in the present state, for this thread until the block ends.
 
-        A file of an older schema is migrated first. Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt;
-        StoreReadOnly where it cannot be migrated.
+        Inside another `reading` it gives the same base. A file of an older schema is migrated first. Raises:
+        NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly if it cannot be migrated.
         """
         if self._connection is not None:
             yield self
@@ -159,7 +159,9 @@ class Base:
 
     @contextmanager
     def reading_views(self) -> Iterator[Base]:
-        """As `reading`, with the views as this kb has them; questions are answered from tables."""
+        """As `reading`, but first brings the database's views up to date; questions do not need this, as they read
+        tables.
+        """
         with self.reading() as base:
             is_current = _has_our_views(base.db)
         if not is_current:
@@ -169,7 +171,7 @@ class Base:
 
     @contextmanager
     def snapshot(self) -> Iterator[Base]:
-        """As `reading`; inside, the base stays as it is now, whatever others write meanwhile."""
+        """As `reading`, but inside the block the state stays the same, whatever others write meanwhile."""
         with self.reading() as base:
             if base._in_snapshot:
                 yield base
@@ -187,27 +189,27 @@ class Base:
                 base._in_snapshot = False
 
     def close(self) -> None:
-        """Closes the free connections; one in use is closed when its thread gives it back."""
+        """Closes the unused connections; a connection in use is closed when its `reading` ends."""
         self._closed.set()
         while self._free:
             self._free.pop()[1].db.close()
 
     @cached_property
     def index(self) -> Index:
-        """The lexical index as it is at one moment: each snapshot has its own."""
+        """The lexical index in the present state; each snapshot has its own."""
         return Index(self.db)
 
     @cached_property
     def index_version(self) -> str:
-        """What built the rows of the lexical index."""
+        """The version of what built the rows of the lexical index."""
         return index_version(self.index.state)
 
     @cached_property
     def vectors(self) -> VectorSource:
-        """The encoder of questions; sqlite-vec and `maxsim` are loaded with it.
+        """The encoder of questions; loads sqlite-vec and `maxsim` into the connection.
 
-        Raises: ModelMissing where there are no vectors or no model, and looks again the next time; ModelError where the
-        index holds another model's.
+        Raises: ModelMissing if there are no vectors or no model (the next call looks again); ModelError if the index
+        has vectors of another model.
         """
         from kb.operations.opening.vectors import VectorSource
         from kb.retrieve.search import add_maxsim
@@ -222,7 +224,7 @@ class Base:
 
     @property
     def pair_order(self) -> PairOrder | None:
-        """The cross-encoder that orders the first hits of a hybrid question; None where none is configured.
+        """The cross-encoder that orders the first hits of a hybrid question; None if none is configured.
 
         Raises: ConfigError, ModelMissing, ModelCorrupt.
         """
@@ -234,17 +236,19 @@ class Base:
 
     @property
     def judge(self) -> PassageJudge | None:
-        """What reads a question and a passage together; None without an installed one, or where no model is wanted."""
+        """The model that reads a question and a passage together; None if it is not installed or no model is to be
+        used.
+        """
         if self.config.models_embedding.provider == "none":
             return None
         return self._judge or self.models.judge()
 
     def visible(self, filters: SearchFilters) -> SearchFilters:
-        """The filters, among the documents that this base shows."""
+        """The filters, limited to the documents that the audience sees."""
         return filters._replace(among_visible=True) if self.hides else filters
 
     def hidden_from_models(self) -> frozenset[str]:
-        """The paths that no language model may read. None for an agent, from whom they are hidden already."""
+        """The paths that no language model may read; empty for an agent, which does not see them anyway."""
         if self._audience == "agent":
             return frozenset()
         from kb.operations.opening.exposure import hidden_paths, rules_for
@@ -252,7 +256,7 @@ class Base:
         return hidden_paths(self.db, rules_for(self.config, "model"))
 
     def refresh(self) -> None:
-        """Forgets what was read before the database or an installed model changed. Raises: SchemaTooNew."""
+        """Drops what was cached before the database or an installed model changed. Raises: SchemaTooNew."""
         seen = data_version(self.db)
         if seen != self._data_version:
             require_known_schema(self.db)
@@ -271,7 +275,7 @@ class Base:
         return base
 
     def _free_one(self, file: FileIdentity | None) -> Base | None:
-        """A free connection to the file that is there now; connections to a file that it replaced are closed."""
+        """An unused connection to the present file, if any; closes connections to a file that was replaced."""
         while True:
             try:
                 opened, base = self._free.pop()
@@ -282,7 +286,7 @@ class Base:
             base.db.close()
 
     def _hide(self) -> None:
-        """Hides what the audience does not see, by the documents as they are now. Raises: ConfigError."""
+        """Hides from the connection what the audience must not see of the present documents. Raises: ConfigError."""
         if self._audience is None or self._is_hidden:
             return
         from kb.operations.opening.exposure import hide_answers, hide_documents, rules_for
@@ -304,30 +308,30 @@ class Base:
 
 @contextmanager
 def open_base(config: Config, *, many: bool = False, audience: Audience | None = None) -> Iterator[Base]:
-    """A base, closed at the end of the block."""
+    """A base that is closed at the end of the block."""
     with closing(Base(config, many=many, audience=audience)) as base:
         yield base
 
 
 def index_version(state: queries.IndexState) -> str:
-    """What built the rows of the lexical index: `<definition>/<analyser>/<words>`.
+    """The version of what built the rows of the lexical index: `<definition>/<analyser>/<words>`.
 
-    Joined by `+` where documents differ, because not all have been read again since a part of kb changed.
+    If some documents were not read again since a change of kb, their versions are joined by `+`.
     """
     makers = sorted({maker_of(pipeline_version) for pipeline_version in json.loads(state.pipelines_json)})
     return "/".join([state.fts_version, *(["+".join(makers)] if makers else [])])
 
 
 def maker_of(pipeline_version: str) -> str:
-    """What made the indexed words of a document: the analyser and the rule for names and headings."""
+    """The part of a pipeline version that made the indexed words: the analyser, and the rule for names and headings."""
     return "/".join(pipeline_version.rsplit("/", 2)[-2:])
 
 
 def open_current(sqlite: Path) -> Connection:
-    """A read-only connection to a file of this kb's schema; a file of an older schema is migrated first.
+    """A read-only connection to a file with this kb's schema; a file of an older schema is migrated first.
 
-    Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly where it cannot be migrated;
-    StoreBusy where an older kb keeps it from being migrated.
+    Raises: NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly if it cannot be migrated; StoreBusy
+    if a running older kb prevents that.
     """
     db, version = open_versioned(sqlite)
     if version != latest_version():
@@ -342,16 +346,16 @@ def _has_our_tables(db: Connection) -> bool:
 
 
 def _has_our_views(db: Connection) -> bool:
-    """Whether the views are as this kb makes them: an older kb may have made them last, or somebody dropped one."""
+    """Whether the views are those of this kb; an older kb may have made them, or somebody dropped one."""
     from kb.store.migrate import is_current
 
     return is_current(db)
 
 
 def _migrate(sqlite: Path, is_current: Callable[[Connection], bool]) -> None:
-    """Migrates, or waits for the process that does: it migrates first, so `is_current` may come before its end.
+    """Migrates the file, or waits for another process that does so, until `is_current` is true.
 
-    Raises: StoreReadOnly; StoreBusy where an older kb writes, and does not end.
+    Raises: StoreReadOnly; StoreBusy if an older kb keeps writing.
     """
     import time
 

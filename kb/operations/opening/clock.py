@@ -1,4 +1,4 @@
-"""The time of day, in the one form the tables hold: RFC 3339, UTC."""
+"""Times in the one form that the tables have: RFC 3339, UTC."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 
 def now_utc() -> str:
-    """The present moment, e.g. `2026-04-27T15:42:11.123456Z`."""
+    """The present time, e.g. `2026-04-27T15:42:11.123456Z`."""
     return from_datetime(datetime.now(UTC))
 
 
 def from_ns(time_ns: int) -> str:
-    """A file time (nanoseconds since 1970) as RFC 3339, cut to microseconds as in `sql/views/property_values.sql`."""
+    """A file's time (nanoseconds since 1970) as RFC 3339, cut to microseconds as in `sql/views/property_values.sql`."""
     seconds, part_ns = divmod(time_ns, 1_000_000_000)
     return from_datetime(datetime.fromtimestamp(seconds, UTC).replace(microsecond=part_ns // 1000))
 

@@ -1,7 +1,7 @@
-"""Which documents are kept from agents, language models and the page, and how a connection hides them.
+"""Decides which documents are hidden from agents, language models and the page, and hides them from a connection.
 
-What is hidden is hidden in SQL: names of tables mean what is left (`sql/exposure/hide.sql`), so no tool, no id, no
-error and no statement written later can reach past it.
+They are hidden in SQL: temporary views take the names of the tables and leave them out (`sql/exposure/hide.sql`), so
+that no tool, id, error or later statement can reach them.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Audience = Literal["agent", "model", "page"]
 
 
 class Rules(NamedTuple):
-    """What is kept from an audience: documents with a tag, and paths that match a glob (gitignore syntax).
+    """What to hide from an audience: documents with one of the tags, and paths that match a glob (gitignore syntax).
 
-    A glob counts from the root of each of the `sources`, and over whole stored paths. All is kept that is in
-    `kept_sources`, or in a source that is not there any more. None of the latter where there are no `sources`.
+    A glob applies to paths within each of the `sources`, and to whole stored paths. Everything in `kept_sources` is
+    hidden. `sources` None: globs apply to stored paths only.
     """
 
     tags: tuple[str, ...]
@@ -43,7 +43,7 @@ class Rules(NamedTuple):
     kept_sources: tuple[str, ...] = ()
 
     def matches(self) -> Callable[[str], bool]:
-        """A test whether the path of a document matches a glob or is in a kept source. Raises: ConfigError."""
+        """A function that tells whether a path matches a glob or is in a hidden source. Raises: ConfigError."""
         named, sources = _matcher(self.globs), self.sources
         if sources is None or not sources.further:
             return named
@@ -56,7 +56,10 @@ class Rules(NamedTuple):
 
 
 def rules_for(config: Config, audience: Audience) -> Rules:
-    """The rules of a configuration, and the tags that say it themselves. An agent is a language model, too."""
+    """The rules of a configuration for an audience, with the tags that hide a document by themselves.
+
+    Rules for language models also apply to agents.
+    """
     exposure = config.exposure
     model = ("#never-to-llm", *exposure.never_to_llm)
     written = {
@@ -71,7 +74,7 @@ def rules_for(config: Config, audience: Audience) -> Rules:
 
 
 def parsed_rules(written: Sequence[str]) -> Rules:
-    """Tags, each with a `#` before it, and globs."""
+    """Parses rules: tags, which begin with `#`, and globs."""
     tags = tuple(dict.fromkeys(_folded(rule) for rule in written if rule.startswith("#")))
     globs = tuple(dict.fromkeys(stored_text(rule) for rule in written if not rule.startswith("#")))
     return Rules(tuple(tag for tag in tags if tag), globs)
@@ -80,7 +83,7 @@ def parsed_rules(written: Sequence[str]) -> Rules:
 def hide_documents(db: Connection, rules: Rules) -> int:
     """Hides the documents that the rules name from the connection; returns how many.
 
-    Raises: ConfigError for a malformed glob: kb shows nothing when it does not know what to hide.
+    Raises: ConfigError for a malformed glob: kb shows nothing if it cannot tell what to hide.
     """
     with snapshot(db):  # the indexes are copied as they are at one moment
         hidden = [row.doc_id for row in _hidden_documents(db, rules)]
@@ -96,7 +99,7 @@ def hide_documents(db: Connection, rules: Rules) -> int:
 
 
 def _shown_revision(db: Connection) -> int:
-    """A number that changes only with the documents that the connection sees; the corpus revision counts all."""
+    """A number that changes only with the documents that the connection sees, unlike the corpus revision."""
     state = "\n".join(map(repr, queries.select_shown_state(db)))
     return int(content_hash(state.encode())[:_REVISION_DIGITS], 16)
 
@@ -104,7 +107,7 @@ def _shown_revision(db: Connection) -> int:
 def hide_answers(db: Connection, rules: Rules) -> None:
     """Hides answers, conversations and evaluations that were made from hidden documents.
 
-    A glob also hides what cites a path at which no document is any more.
+    A glob also hides those that cite a path without a document.
     """
     queries.open_hidden_paths(db)
     matches = rules.matches()
@@ -129,25 +132,27 @@ def shown_documents(db: Connection, rules: Rules) -> frozenset[str]:
 
 
 def kept_from_models(config: Config) -> Callable[[str], bool]:
-    """A test for paths that no language model may read. A picture has no tags, so its path alone decides."""
+    """A function that tells whether language models may not read a path. For pictures, which have no tags, paths alone
+    decide.
+    """
     return named_by(rules_for(config, "model"))
 
 
 def named_by(rules: Rules) -> Callable[[str], bool]:
-    """A test for paths that the globs of the rules name. Raises: ConfigError for a malformed one."""
+    """A function that tells whether the globs of the rules match a path. Raises: ConfigError for a malformed glob."""
     matches = rules.matches()
     return lambda path: matches(stored_text(path))
 
 
 def no_path(path: str) -> bool:
-    """Keeps nothing."""
+    """False for every path: nothing is hidden."""
     return False
 
 
 class Shown(NamedTuple):
     """The documents below a path that an agent sees, by their paths.
 
-    `hides` tests whether a path is hidden; `is_hidden`: there is something below the path, and all of it is hidden.
+    `hides` tells whether a path is hidden; `is_hidden`: there are documents below the path, and all are hidden.
     """
 
     documents: Mapping[str, queries.ShownState]
@@ -155,7 +160,7 @@ class Shown(NamedTuple):
     is_hidden: bool
 
     def changes_since(self, before: Shown) -> IngestCounts:
-        """The changes that the agent can see; a document hidden since then counts as removed."""
+        """The changes that the agent can see; a document that became hidden counts as removed."""
         counts = IngestCounts()
         gone = Counter(row.asset_id for path, row in before.documents.items() if path not in self.documents)
         counts.removed = gone.total()
@@ -172,7 +177,7 @@ class Shown(NamedTuple):
 
 
 def shown_below(base: Base, scope: str) -> Shown:
-    """The documents that an agent sees below a path, "" being the workspace; none before the first ingest."""
+    """The documents that an agent sees below a path ("" is everything); empty before the first ingest."""
     rules = rules_for(base.config, "agent")
     named, sources = rules.matches(), base.config.sources
     hidden, rows = frozenset[str](), list[queries.ShownState]()
@@ -191,7 +196,7 @@ def shown_below(base: Base, scope: str) -> Shown:
 
 
 def _hidden_documents(db: Connection, rules: Rules) -> list[queries.DocumentPath]:
-    """The documents that the rules name, whatever the connection sees."""
+    """The documents that the rules name, including those hidden from the connection."""
     named = [row.tag for row in queries.select_tags(db) if _is_below(_folded(row.tag), rules.tags)]
     tagged = {row.doc_id for row in queries.select_tagged(db, tags_json=json.dumps(named, ensure_ascii=False))}
     known = rules.sources and {each.name for each in rules.sources.every}
@@ -207,7 +212,7 @@ def _hidden_documents(db: Connection, rules: Rules) -> list[queries.DocumentPath
 
 
 def _folded(tag: str) -> str:
-    """A tag in the spelling that rules are compared in: `Never_to_MCP` is `never-to-mcp`."""
+    """A tag in the form in which rules are compared: `Never_to_MCP` becomes `never-to-mcp`."""
     return stored_text(tag).removeprefix("#").strip().casefold().replace("_", "-")
 
 
@@ -216,7 +221,7 @@ def _is_below(tag: str, rules: Sequence[str]) -> bool:
 
 
 def _matcher(globs: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a path matches one of the globs. Raises: ConfigError for a malformed one."""
+    """A function that tells whether a path matches one of the globs. Raises: ConfigError for a malformed glob."""
     if not globs:
         return no_path
     from kb.domain.gitignore import MalformedPattern, PathPatterns

@@ -1,4 +1,4 @@
-"""Records of long work, for the view `jobs`: that it began, a sign of life every few seconds, and how it ended."""
+"""Records long work for the view `jobs`: its beginning, a sign of life every few seconds, and its end."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ INTERRUPTED = (
 
 
 class NewJob(NamedTuple):
-    """A piece of long work: its id, and what is to be done. `is_sure` False: it begins with the first progress."""
+    """A piece of long work: its id, and what is to be done. If `is_sure` is False, it is recorded from its first
+    progress on.
+    """
 
     job_id: str
     kind: JobKind
@@ -46,12 +48,12 @@ class NewJob(NamedTuple):
 
 
 def job_id(kind: JobKind) -> str:
-    """The id of a run that begins now."""
+    """A new id for a run."""
     return id_from({"kind": kind, "process": os.getpid(), "started_at": now_utc()})
 
 
 class _Recorded(RunHandle):
-    """The handle that recorded work is given: it takes note of how far the work is, and hands all on."""
+    """A handle that records the progress of the work and passes events on to another handle."""
 
     def __init__(self, handle: RunHandle, job: NewJob, db: Connection, sqlite: Path) -> None:
         super().__init__(handle.tell)
@@ -63,7 +65,7 @@ class _Recorded(RunHandle):
             self._begin()
 
     def tell(self, event: RunEvent) -> None:
-        """Hands an event on."""
+        """Records the progress in an event, and passes the event on."""
         if (progress := _progress_of(event)) is not None:
             self._progress = json.dumps(progress)
             if self._signs is None and progress["total"]:
@@ -79,7 +81,7 @@ class _Recorded(RunHandle):
         return self._handle.is_canceled()
 
     def end(self, outcome: Literal["succeeded", "failed", "canceled"], error: KbError | None = None) -> None:
-        """Records how it ended, unless that cannot be written: then the view says that it failed."""
+        """Records how the work ended; if that cannot be written, the view will show it as failed."""
         self._ended.set()
         if self._signs is not None:
             self._signs.join()
@@ -122,7 +124,7 @@ class _Recorded(RunHandle):
 
 @contextmanager
 def recorded(job: NewJob, handle: RunHandle, db: Connection, sqlite: Path) -> Iterator[RunHandle]:
-    """Records the work inside, which is given the handle; `db` writes to the file `sqlite`."""
+    """Records the work in the block, which gets the handle to use; `db` writes to the file `sqlite`."""
     told = _Recorded(handle, job, db, sqlite)
     try:
         yield told
@@ -136,7 +138,7 @@ def recorded(job: NewJob, handle: RunHandle, db: Connection, sqlite: Path) -> It
 
 
 def _progress_of(event: RunEvent) -> dict[str, object] | None:
-    """How far the work is; None for an event that does not tell."""
+    """The progress in an event; None for an event without one."""
     if isinstance(event, ScanCompleted):
         return {"done": 0, "total": event.total, "unit": "files"}
     if isinstance(event, AssetFinished):
@@ -149,7 +151,7 @@ def _progress_of(event: RunEvent) -> dict[str, object] | None:
 
 
 def last_jobs(db: Connection) -> tuple[Job, ...]:
-    """The last run of each kind, the newest first. A running one whose process is gone has failed."""
+    """The last run of each kind of work, newest first. A running job whose process is gone is shown as failed."""
     return tuple(
         each._replace(status="failed", error_json=INTERRUPTED)
         if each.status == "running" and each.process_id is not None and not _is_running(each.process_id)

@@ -1,6 +1,6 @@
-"""Caches what a base has loaded for all its threads: encoders, language models, the table of an ANN index.
+"""Caches what a base has loaded, for all its threads: encoders, language models, the table of an ANN index.
 
-Loading one may take seconds. Each is kept until the file or setting that it was loaded from changes.
+Loading may take seconds, so each object is kept until the file or setting it came from changes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class LoadedModels:
-    """Loaded objects by name, each with a mark of the file or settings it was loaded from."""
+    """Loaded objects by name, each with a mark that identifies the file or settings it came from."""
 
     def __init__(self, model_dir: Path, *, many: bool = False) -> None:
         self.model_dir = model_dir
@@ -33,7 +33,7 @@ class LoadedModels:
         self._lock = Lock()
 
     def kept(self, name: str, mark: object, load: Callable[[], T]) -> T:
-        """The object of that name; calls `load` where there is none, or where its mark differs."""
+        """The object of that name; calls `load` if there is none, or if its mark differs."""
         with self._lock:
             held = self._loaded.pop(name, None)
             if held is None or held[0] != mark:
@@ -44,21 +44,21 @@ class LoadedModels:
 
     @contextmanager
     def one_at_a_time(self, name: str) -> Iterator[None]:
-        """Waits until no other thread is inside with that name."""
+        """Lets only one thread at a time into the block for a name."""
         with self._lock:
             turn = self._in_turn.setdefault(name, Lock())
         with turn:
             yield
 
     def encoding_spent(self) -> tuple[int, float]:
-        """How many texts the loaded encoders have encoded, and in how many seconds."""
+        """How many texts the loaded encoders have encoded, and how many seconds that took."""
         held = [each for _, each in self._loaded.values() if isinstance(each, SharedEncoder)]
         return sum(each.encoded for each in held), sum(each.spent_s for each in held)
 
     def query_encoder(self, name: str, provider: Provider) -> SharedEncoder:
-        """The encoder of the model that is installed as `name` now, or that the provider has.
+        """The encoder of the model that is now installed as `name`, or that the provider has.
 
-        Raises: ModelMissing, ModelCorrupt, and what the provider raises.
+        Raises: ModelMissing, ModelCorrupt, and errors of the provider.
         """
         from kb.embed.encoders import query_encoder  # a search by words alone does without
         from kb.models.manifest import manifest_bytes
@@ -74,7 +74,7 @@ class LoadedModels:
         )
 
     def judge(self) -> PassageJudge | None:
-        """The judge that is installed with kb's encoder; None without one, which a search by meaning reports."""
+        """The judge that is installed with kb's encoder; None if there is none, which a search by meaning reports."""
         from kb.embed.installed.judge import open_installed_judge
         from kb.models.manifest import ENCODER, manifest_bytes, read_installed
 
@@ -91,10 +91,10 @@ _TEXTS_KEPT = 64
 
 
 class SharedEncoder:
-    """A query encoder that encodes one text at a time for all threads, and caches the last texts."""
+    """A query encoder that encodes one text at a time for all threads, and caches recent texts."""
 
     def __init__(self, encoder: QueryEncoder, is_installed: Callable[[], bool]) -> None:
-        """`is_installed`: whether the model is still installed as it was when it was loaded."""
+        """`is_installed` tells whether the installed model is still the one that was loaded."""
         self.is_installed = is_installed
         self.encoded = 0
         self.spent_s = 0.0
@@ -113,7 +113,7 @@ class SharedEncoder:
         return self._encoder.provider
 
     def encode(self, text: str) -> EncodedQuestion:
-        """The text as a question: its vector, and its tokens where the encoder gives them."""
+        """Encodes a question: its vector, and its tokens if the encoder gives them."""
         with self._lock:
             encoded = self._kept.pop(text, None)
             if encoded is None:

@@ -1,7 +1,7 @@
-"""The folders and files that kb makes, and their permissions: other users' are removed, and files open to them listed.
+"""The folders and files of kb and their permissions: removes those of other users, and lists what is open to them.
 
-New folders and files are private (`kb.private`); this is for those that an earlier version made. A folder that may hold
-files of others, such as the home directory or one that everybody writes to, keeps its permissions.
+New folders and files are private from the start (`kb.private`); this is for those of earlier versions. A folder that
+may contain files of others, such as the home directory or a shared one, keeps its permissions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def own_folders(config: Config) -> tuple[Path, ...]:
 
 
 def own_files(config: Config) -> tuple[Path, ...]:
-    """The files that kb makes outside of these folders, the database last; not its lock, logs and configuration."""
+    """The files of kb outside of these folders, the database last; without its lock, logs and the configuration."""
 
     def database(path: Path) -> list[Path]:
         return [path.with_name(path.name + suffix) for suffix in _SQLITE_SUFFIXES]
@@ -36,9 +36,9 @@ def own_files(config: Config) -> tuple[Path, ...]:
 
 
 class PrivatePlaces(NamedTuple):
-    """`whole`: folders that belong to kb with all their contents; `shared`: folders that also hold other files.
+    """`whole` are folders that contain only kb's files, `shared` folders that also contain other files.
 
-    `files`: kb's files in shared folders.
+    `files` are kb's files in shared folders.
     """
 
     whole: tuple[Path, ...]
@@ -47,7 +47,7 @@ class PrivatePlaces(NamedTuple):
 
 
 def private_places(config: Config) -> PrivatePlaces:
-    """The places of kb's data; with the models where their folder is below the data directory."""
+    """The places of kb's data, and the model folder if it is below the data directory."""
     models = (config.model_dir,) if config.data_dir in config.model_dir.parents else ()
     # A configuration that was named may be shared on purpose; the one at its usual place is this user's.
     config_files = tuple(path for path in (default_path(os.environ),) if path == config.file)
@@ -64,7 +64,7 @@ def private_places(config: Config) -> PrivatePlaces:
 def close_to_others(places: PrivatePlaces) -> None:
     """Removes the permissions of group and others from kb's folders and files.
 
-    A folder comes after its contents, so a closed folder is done. `kb doctor` reports what cannot be closed.
+    A folder comes after its contents, so that a closed folder needs no second look. `kb doctor` reports failures.
     """
     for folder in places.whole:
         if _is_open(folder):
@@ -82,7 +82,7 @@ def open_to_others(places: PrivatePlaces) -> list[Path]:
 
 
 def _is_kb_alone(folder: Path, config: Config) -> bool:
-    """Whether everything in `folder` may be taken to be kb's: no place of the user's or the system's is in it."""
+    """Whether everything in `folder` can be taken for kb's, because no folder of the user or system is in it."""
     base_names = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
     bases = [Path(os.environ[name]) for name in base_names if os.environ.get(name)]
     home = Path(os.path.expanduser("~"))
@@ -96,7 +96,7 @@ def _is_kb_alone(folder: Path, config: Config) -> bool:
 
 
 def _all_below(folder: Path) -> Iterator[Path]:
-    """Files and folders below `folder`, each folder after what is in it; links are not followed."""
+    """The files and folders below `folder`, each folder after its contents; links are not followed."""
     for source, folders, names in os.walk(folder, topdown=False):
         yield from (Path(source, name) for name in (*names, *folders) if not os.path.islink(os.path.join(source, name)))
 

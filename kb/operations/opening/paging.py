@@ -1,8 +1,8 @@
-"""Results a page at a time: cursors, in which a caller hands back where a list goes on, and the tokens of a text.
+"""Pages of results: cursors, with which a caller continues a list, and the number of tokens of a text.
 
-A cursor names the corpus revision it counts in. It holds a position, never a permission: it gives nothing that could
-not be asked for without it. kb does not know which model will read a text: it counts tokens by the configured embedding
-model, whose vocabulary of 250,000 pieces counts Korean and English much as larger language models do.
+A cursor names the corpus revision for which it is valid. It has a position and no permission: it gives access to
+nothing else. As kb does not know which model will read a text, it counts the tokens of the configured embedding model;
+its vocabulary of 250,000 pieces gives numbers close to those of larger language models, in Korean and English.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def corpus_revision(db: Connection) -> int:
 
 
 def write_cursor(kind: str, revision: int, state: Mapping[str, Any]) -> str:
-    """The cursor of one kind of list at a corpus revision, deflated: an agent pays for each character."""
+    """A cursor for one kind of list at a corpus revision, compressed, as an agent pays for each character."""
     state = {"k": kind, "r": revision, **state}
     deflated = compressobj(9, wbits=_RAW, zdict=_COMMON)
     text = json.dumps(state, ensure_ascii=False, separators=(",", ":"))
@@ -48,9 +48,9 @@ def write_cursor(kind: str, revision: int, state: Mapping[str, Any]) -> str:
 
 
 def read_cursor(kind: str, revision: int, cursor: str) -> dict[str, Any]:
-    """The state that a cursor of that kind holds.
+    """The state in a cursor of that kind.
 
-    Raises: InvalidCursor for what is none, StaleCursor where the corpus has changed since.
+    Raises: InvalidCursor for anything else, StaleCursor if the corpus has changed since.
     """
     state = _state(cursor)
     if state is None or state.get("k") != kind or not isinstance(state.get("r"), int):
@@ -79,14 +79,14 @@ def _state(cursor: str) -> dict[str, Any] | None:
 
 
 class TokenCounter(NamedTuple):
-    """A function that counts tokens, and the name of its model, or `estimate`."""
+    """A function that counts tokens, and the name of its model, `estimate` without one."""
 
     name: str
     count: Callable[[str], int]
 
 
 def token_counter(config: Config, models: LoadedModels) -> TokenCounter:
-    """The counter of a configuration; the vocabulary is mapped, not loaded."""
+    """The token counter for a configuration; maps the vocabulary without loading it."""
     from kb.models.manifest import manifest_bytes
 
     name = config.models_embedding.model

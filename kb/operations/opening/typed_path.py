@@ -1,4 +1,4 @@
-"""A file or folder as its owner types it, from the folder they are in, or from a source."""
+"""Resolves a file or folder as its owner types it: relative to the working directory, or within a source."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kb.domain.text import WorkspacePath, stored_text, to_posix
 
 
 def path_below(sources: Sources, typed: str) -> WorkspacePath | None:
-    """`typed` as kb stores it, "" for all of the only source; None where nothing of that name is in a source.
+    """The stored path of `typed`, "" for the whole of a single source; None if no source has it.
 
-    What is in the working directory wins over what is in the workspace, and that over a path as kb shows it
-    (`work:notes`). A link is not followed.
+    A path in the working directory wins over one in the workspace, and that over a path as kb shows it (`work:notes`).
+    A link is not followed.
     """
     named, relative = sources.place(stored_text(typed))
     for source in sources.every:
@@ -32,7 +32,7 @@ def path_below(sources: Sources, typed: str) -> WorkspacePath | None:
 
 
 def typed_in(sources: Sources, typed: str) -> WorkspacePath:
-    """The stored path that is typed or shown, absolute or not; the file need not exist."""
+    """The stored path of what was typed or shown, absolute or relative; the file need not exist."""
     if os.path.isabs(typed):
         path = os.path.normpath(typed)
         return sources.stored_at(path) or to_posix(os.path.relpath(path, sources.first.root))
@@ -41,9 +41,9 @@ def typed_in(sources: Sources, typed: str) -> WorkspacePath:
 
 
 def as_on_disk(path: str) -> str:
-    """`path` as its names are spelled on the disk, which may compose letters (NFC) or not (NFD); kb prints NFC.
+    """`path` spelled as on disk, where names may be composed (NFC) or decomposed (NFD); kb prints NFC.
 
-    A name that is there as typed wins; what is not there in either spelling stays as typed.
+    A name that exists as typed is unchanged, as is one that does not exist at all.
     """
     if path.isascii() or os.path.lexists(path):
         return path

@@ -1,4 +1,4 @@
-"""The models that read questions: the encoder that the index was embedded with, and a cross-encoder, if one is set."""
+"""Opens the models that read questions: the encoder of the index, and the cross-encoder, if one is configured."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ _LOAD_MIRROR_AT = 8
 
 
 class Encoding(NamedTuple):
-    """A question whose encoding has begun; `encoded()` blocks until it is ready."""
+    """A question that is being encoded on another thread; `encoded()` waits for the result."""
 
     query: SearchQuery
     encoded: Callable[[], EncodedQuestion]
 
 
 class VectorSource:
-    """The encoder of one open knowledge base, for as long as it and the installed model do not change."""
+    """The encoder of one open knowledge base; valid until the base or the installed model changes."""
 
     def __init__(self, index: Index, config: Config, models: LoadedModels, *, many: bool) -> None:
-        """Takes the model's encoder; for `many` questions also a large index's ANN index.
+        """Takes the model's encoder; for `many` questions also the ANN index of a large base.
 
-        A process that answers one question scans the vectors exactly: loading Lance would take longer.
+        A process that answers one question scans the vectors exactly, as loading Lance would take longer.
 
-        Raises: ModelMissing where there are no vectors or no model; ModelError where the index holds another model's.
+        Raises: ModelMissing if there are no vectors or no model; ModelError if the index has vectors of another model.
         """
         db = index.db
         held = mirrored(db)
@@ -77,19 +77,19 @@ class VectorSource:
         self._state: str | None = None
 
     def models_are_installed(self) -> bool:
-        """Whether the model in use is installed as it was when it was loaded."""
+        """Whether the installed model is still the one in use."""
         return self._encoder.is_installed()
 
     def first_passages(self) -> tuple[int, int] | None:
-        """How many of how many passages have a vector, while that is less than half of them.
+        """How many passages have a vector, and how many there are, if it is less than half of them; else None.
 
-        A question compared with those alone would find the best of what happened to be embedded first.
+        A question compared with so few would find the best of what happened to be embedded first.
         """
         row = self._incomplete
         return None if row is None or 2 * row.committed >= row.chunks else (row.committed, row.chunks)
 
     def lacking(self, question: str) -> str | None:
-        """The note that embedding is not complete; None where every passage has its vector."""
+        """The note that embedding is not complete; None if every passage has its vector."""
         if (row := self._incomplete) is not None:
             from kb.retrieve.notes import note  # a question of a whole index does without
 
@@ -97,13 +97,13 @@ class VectorSource:
         return None
 
     def begin(self, query: SearchQuery) -> Encoding:
-        """Begins to encode a question, on another thread."""
+        """Begins to encode a question on another thread."""
         return Encoding(query, submit(partial(self._encoder.encode, self.encoded_part(query.text))))
 
     def end(self, begun: Encoding, depth: int) -> QueryVectors:
         """The encoded question, with its `depth` nearest passages if an ANN index or the mirror in memory gives them.
 
-        For a question with filters it gives none: the statement scans the documents that pass them.
+        For a question with filters there are none, as the statement scans the documents that pass.
         """
         vector, tokens = begun.encoded()
         neighbours = None
@@ -115,11 +115,13 @@ class VectorSource:
         return QueryVectors(vector, tokens if self._with_tokens else None, neighbours)
 
     def encoded_part(self, question: str) -> str:
-        """The part of a question that is encoded: all of it, unless it is very long."""
+        """The part of a question to encode: all of it, unless it is very long."""
         return start_of(question, max_words=ENCODED_WORDS, max_bytes=ENCODED_BYTES)
 
     def _mirror(self) -> LoadedMirror | None:
-        """The current vectors in memory, shared by all threads; None until enough questions pay for loading them."""
+        """The vectors in memory, shared by all threads; None until enough questions have come to make loading them
+        worthwhile.
+        """
         self._asked += 1
         if not self._in_memory or self._asked < _LOAD_MIRROR_AT:
             return None
@@ -131,18 +133,18 @@ class VectorSource:
 
 
 def ann_neighbours(table: LanceTable, vector: bytes, depth: int) -> tuple[tuple[str, float], ...]:
-    """Chunk ids and estimated distances of the nearest.
+    """The chunk ids of the nearest vectors with estimated distances.
 
-    Their number makes up for the estimate: the `depth` nearest are among twice as many, and the search statement ranks
-    them by exact distances.
+    It returns twice `depth`: as distances are estimates, the `depth` nearest are among these, and the search statement
+    ranks them by exact distances.
     """
     return table.nearest(unpack_vector(vector), 2 * depth)
 
 
 def borrowed_vectors(db: Connection, config: Config, models: LoadedModels) -> BorrowedVectors | None:
-    """The vectors that Lance alone has; None where there is a mirror, or no vector. `db` has sqlite-vec.
+    """The vectors of a base without a mirror, read from Lance; None if there is a mirror or no vector.
 
-    Raises: StoreError where Lance cannot be read.
+    `db` must have sqlite-vec. Raises: StoreError if Lance cannot be read.
     """
     held = mirrored(db)
     if held is None or has_mirror(db):
@@ -153,7 +155,7 @@ def borrowed_vectors(db: Connection, config: Config, models: LoadedModels) -> Bo
 
 
 def _lance_table(config: Config, models: LoadedModels, held: queries.MirroredModel) -> LanceTable:
-    """The Lance table of the model, kept until it is written."""
+    """The model's Lance table, cached until it is written."""
     from kb.store.lance_table import LanceTable, changed_at
 
     model = EmbeddingModel(held.model_id, held.model_version, held.dimensions, None)
@@ -163,7 +165,7 @@ def _lance_table(config: Config, models: LoadedModels, held: queries.MirroredMod
 
 
 def _ann_table(index: Index, config: Config, models: LoadedModels, held: queries.MirroredModel) -> LanceTable | None:
-    """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or it has no index."""
+    """The Lance table whose ANN index gives neighbours; None if an exact scan is fast, or if there is no index."""
     if index.state.chunks < ANN_PAYS_ABOVE_CHUNKS:
         return None
     table = _lance_table(config, models, held)
@@ -196,20 +198,22 @@ class SharedScorer:
         return self._scorer.label
 
     def score(self, question: str, passages: Sequence[str]) -> list[float]:
-        """One logit a passage."""
+        """One logit for each passage."""
         with self._models.one_at_a_time("scoring"):
             return self._scorer.score(question, passages)
 
 
 def configured_pair_order(config: Config, models: LoadedModels) -> PairOrder:
-    """The configured cross-encoder with how many hits it orders. Raises: ConfigError, ModelMissing, ModelCorrupt."""
+    """The configured cross-encoder and the number of hits that it orders. Raises: ConfigError, ModelMissing,
+    ModelCorrupt.
+    """
     mark = (config.rerank.provider, config.rerank.model, config.models_embedding.threads)
     scorer = models.kept("cross-encoder", mark, lambda: SharedScorer(open_pair_scorer(config), models))
     return PairOrder(scorer, config.rerank.passages)
 
 
 def open_pair_scorer(config: Config) -> PairScorer:
-    """The cross-encoder that is configured, loaded. Raises: ConfigError, ModelMissing, ModelCorrupt, PluginFailed."""
+    """Loads the configured cross-encoder. Raises: ConfigError, ModelMissing, ModelCorrupt, PluginFailed."""
     _require_model(config)
     rerank, threads = config.rerank, config.models_embedding.threads or os.cpu_count() or 1
     if rerank.provider == LLAMA_CPP:

@@ -1,4 +1,4 @@
-"""Opens the knowledge base for writing: one writer, at the latest schema, with sqlite-vec where it is needed."""
+"""Opens the knowledge base for writing: one writer at a time, the latest schema, and sqlite-vec if needed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kb.store.mirror import has_mirror, load_vector_functions
 
 @contextmanager
 def writing(sqlite: Path, *, with_vectors: bool = False, create: bool = False) -> Iterator[Connection]:
-    """The writer's connection under the writer lock; with `create` a file is made, or filled, where there is none.
+    """A connection for writing, under the writer lock. With `create`, a missing file is made.
 
-    A file that has vectors, or is about to get some (`with_vectors`), needs sqlite-vec.
-    Raises: StoreBusy, SchemaTooNew, NotAKnowledgeBase, StoreReadOnly, StoreCorrupt; NotIndexed without `create`.
+    A file with vectors, or one that is about to get vectors (`with_vectors`), needs sqlite-vec. Raises: StoreBusy,
+    SchemaTooNew, NotAKnowledgeBase, StoreReadOnly, StoreCorrupt; NotIndexed without `create`.
     """
     if not create:
         open_reader(sqlite).close()
@@ -34,7 +34,7 @@ def writing(sqlite: Path, *, with_vectors: bool = False, create: bool = False) -
 
 @contextmanager
 def in_memory() -> Iterator[Connection]:
-    """An empty knowledge base that leaves no trace: what a dry run compares with where there is no file yet."""
+    """An empty knowledge base in memory, for a dry run when there is no file yet."""
     db = open_in_memory()
     try:
         migrate(db, now_utc())

@@ -1,7 +1,7 @@
 """Searches a page at a time, within a budget of tokens.
 
-Each page searches for the hits of all pages so far and its own, and leaves out those already shown. So no hit comes
-twice and none is skipped, even where a deeper search changes the order.
+The search for each page is for the hits of all pages so far and the new one, and hits already shown are left out. So no
+hit comes twice and none is skipped, even if a deeper search changes the order.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def search_page(
     max_tokens: int | None = None,
     shown_as: Callable[[SearchPage], str] | None = None,
 ) -> SearchPage:
-    """The next `query.k` hits, or as many of them as `max_tokens` holds, at least one.
+    """The next `query.k` hits, or as many of them as fit `max_tokens`, but at least one.
 
-    `also` are more questions, with the same filters: their hits are fused with those of the first. With
-    `other_language`, the last places of the first page are of the best passages in another language than the question.
-    The budget counts the words of the hits; with `shown_as` all that is made of the page.
-    Raises: InvalidCursor, also for a cursor of another question; StaleCursor; and what a search raises.
+    `also` are further questions with the same filters, whose hits are fused with those of the first. With
+    `other_language`, the last hits of the first page are the best passages in another language than the question's. The
+    budget counts the tokens of the hits; with `shown_as`, those of the text that it makes of the page. Raises:
+    InvalidCursor, also for a cursor of another question; StaleCursor; and errors of a search.
     """
     with base.snapshot() as base:
         revision = corpus_revision(base.db)
@@ -92,7 +92,7 @@ def search_page(
 
 
 def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) -> tuple[tuple[Passage, ...], int]:
-    """The hits that fit, at least one, and the tokens of what is shown of them."""
+    """The hits that fit, at least one, and the tokens of their shown text."""
     kept: list[Passage] = []
     tokens = 0
     for hit in hits:
@@ -107,10 +107,11 @@ def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) 
 
 
 def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchResult, Mapping[str, tuple[int, ...]]]:
-    """The hits of several questions by reciprocal rank fusion (Cormack et al. 2009), and which questions found each.
+    """The hits of several questions by reciprocal rank fusion (Cormack et al. 2009), and which questions found each
+    hit.
 
-    The best passage of each question comes first, or middling ones that all questions find would come before it. A
-    passage has the snippet for the question that ranks it best. Questions count from 1.
+    The best passage of each question comes first, as otherwise mediocre passages that all questions find would win. A
+    passage has the snippet for the question that ranks it best. Questions are numbered from 1.
     """
     results = [search(base, query._replace(text=text, sort="score")) for text in (query.text, *also)]
     rrf_k = base.config.search.rrf_k
@@ -136,9 +137,9 @@ def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchR
 def near_in_other_language(
     base: Base, query: SearchQuery, also: Sequence[str] = (), found: Sequence[Passage] = ()
 ) -> tuple[str | None, tuple[Passage, ...]]:
-    """The commonest other language than the question's, and its `query.k` best passages without those of `found`.
+    """The commonest language besides the question's, and its `query.k` best passages that are not in `found`.
 
-    There are none for a question by words alone, where the filters name a language, and where `found` has enough.
+    (None, ()) for a question by words alone, if the filters name a language, or if `found` has enough of them.
     """
     own = query_language(query.text)
     other = next((each for each in stored_values(base.db, "lang") if each not in (own, "und")), None)
@@ -153,7 +154,7 @@ def near_in_other_language(
 
 
 def _mark(query: SearchQuery, also: Sequence[str]) -> int:
-    """A checksum of questions with their filters; the number of hits may change."""
+    """A checksum of questions with their filters, without the number of hits, which may change."""
     asked = [query.text, *also, query.mode, list(query.filters), *([query.sort] if query.sort != "score" else [])]
     return crc32(json.dumps(asked, ensure_ascii=False).encode())
 

@@ -1,4 +1,4 @@
-"""Answers a question with passages: by words and meaning, as far as the knowledge base has vectors."""
+"""Finds passages for a question: by words and meaning, as far as the knowledge base has vectors."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 def search(base: Base, query: SearchQuery) -> SearchResult:
     """The hits of one question, from one snapshot.
 
-    A hybrid question is searched by words where there are no vectors or the model's server does not answer; the note
-    of the result says so.
-    Raises: NotIndexed and its kin; QuerySyntaxError; ModelError for a vector question that cannot be answered.
+    A hybrid question is searched by words alone if there are no vectors or if the model's server does not answer; a
+    note of the result says so. Raises: NotIndexed and other StoreErrors; QuerySyntaxError; ModelError for a vector
+    question that cannot be answered.
     """
     if query.sort == "date":
         depth = max(query.k, base.config.search.candidate_depth)
@@ -54,7 +54,9 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
 
 
 def newest_first(base: Base, result: SearchResult, query: SearchQuery) -> SearchResult:
-    """The hits that have words of the question, or all where none has any; the newest first, by own dates."""
+    """The hits with words of the question (all hits if none has any), sorted by the dates of their documents, newest
+    first.
+    """
     matching = [hit for hit in result.hits if hit.lexical_score or hit.score_kind == "code"] or result.hits
     ids = json.dumps(sorted({hit.doc_id for hit in matching}))
     days = {row.doc_id: row.day for row in queries.select_own_dates(base.db, doc_ids_json=ids)}
@@ -64,9 +66,9 @@ def newest_first(base: Base, result: SearchResult, query: SearchQuery) -> Search
 
 
 def resolved(base: Base, query: SearchQuery) -> SearchQuery:
-    """The question with its operators and filters applied; unchanged where there are none.
+    """The question with its operators moved into the filters, and the filters applied; unchanged without any.
 
-    Raises: UsageError for a filter that cannot be.
+    Raises: UsageError for an invalid filter.
     """
     asked = with_operators(query)
     filters = base.visible(asked.filters)
@@ -77,7 +79,7 @@ def resolved(base: Base, query: SearchQuery) -> SearchQuery:
 
 
 def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
-    """The result with the question as typed, and notes on its filters and operators."""
+    """The result, with the question as typed and notes on filters and operators."""
     result = result._replace(query=query._replace(mode=result.query.mode))
     if result.hits and not asked.filters.lacks:
         return result
@@ -87,7 +89,7 @@ def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: Sea
 
 
 def _without_documents(base: Base, result: SearchResult) -> SearchResult:
-    """A result without hits, with a note where nothing is indexed or the first ingest has not ended."""
+    """A result without hits, with a note that nothing is indexed or the first ingest has not ended."""
     from kb.retrieve.notes import note  # most questions have hits
 
     if base.index.state.pipelines_json == "[]":
@@ -98,7 +100,7 @@ def _without_documents(base: Base, result: SearchResult) -> SearchResult:
 
 
 def _without_words(result: SearchResult) -> SearchResult:
-    """The result, with a note where no passage has a word of the question."""
+    """The result, with a note if no passage has a word of the question."""
     if result.query.mode != "hybrid" or any(hit.lexical_score for hit in result.hits):
         return result
     if not result.candidates or any(each.lexical_score for each in result.candidates):
@@ -109,14 +111,14 @@ def _without_words(result: SearchResult) -> SearchResult:
 
 
 def _also_noted(result: SearchResult, *notes: str) -> SearchResult:
-    """The result with more notes behind its own."""
+    """The result with more notes after the existing ones."""
     return result._replace(note="; ".join(filter(None, (result.note, *notes))) or None)
 
 
 def _among_notes(
     base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource | ModelError | None
 ) -> SearchResult:
-    """The hits of a question in notes: everything that is not source code."""
+    """The hits of a question among everything that is not source code."""
     if source is None or isinstance(source, ModelError):
         return _by_words(base, query, read, source)
     try:
@@ -128,7 +130,7 @@ def _among_notes(
 
 
 def _with_code(base: Base, query: SearchQuery, result: SearchResult) -> SearchResult:
-    """The hits merged with those in source code, if there is any and the question may mean it."""
+    """The result with hits in source code merged in, if there is source code and the question may mean it."""
     of_notes = query.filters.media is not None and not query.filters.media.startswith("code")
     is_empty = not query.text.strip() and passing(base.db, query.filters).sought_code_json is None
     if query.mode == "vector" or is_raw(query.text) or of_notes or is_empty:
@@ -142,9 +144,9 @@ def _with_code(base: Base, query: SearchQuery, result: SearchResult) -> SearchRe
 
 
 def read_question(base: Base, query: SearchQuery) -> QueryTerms:
-    """The terms of a question, and the passages that contain all of it where it is looked up.
+    """The terms of a question and, if it is looked up, the passages that contain all of it.
 
-    Raises: ConfigError for a lexicon that is none; UsageError for a filter that cannot be.
+    Raises: ConfigError for an invalid lexicon; UsageError for an invalid filter.
     """
     read = _read(base, query)
     begun = [Term(stored_text(each.text), prefix=True) for each in query.filters.holds if each.kind == "prefix"]
@@ -169,7 +171,7 @@ def _read(base: Base, query: SearchQuery) -> QueryTerms:
 
 
 def _near(base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource) -> SearchResult:
-    """The hits of a question by its words and its meaning."""
+    """The hits of a question by words and meaning."""
     rule = fusion_rule(base.config)
     result = search_hybrid(
         base.index,
@@ -201,14 +203,14 @@ def vector_source(base: Base, query: SearchQuery) -> VectorSource | None:
 
 
 def encode_question(source: VectorSource, query: SearchQuery, read: QueryTerms, rule: FusionRule) -> QueryVectors:
-    """The vectors of a question, with as many neighbours as the rule uses."""
+    """The vectors of a question, with as many neighbours as the fusion rule uses."""
     return source.end(source.begin(_encoded(query, read)), max(rule.candidate_depth, 2 * query.k))
 
 
 def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:
-    """The question for the encoder: corrected only if it was typed in another keyboard layout.
+    """The question to encode; of corrections only those of the keyboard layout are applied.
 
-    Encoders know words that the documents do not have, so a wrong correction would cost more than a typo.
+    Encoders know words that the documents do not have, so a wrong correction would cost more than a misspelling.
     """
     is_keyboard = bool(read.substitutions) and all(each.reason == "keyboard" for each in read.substitutions)
     return query._replace(text=read.corrected or query.text) if is_keyboard else query
@@ -224,9 +226,9 @@ def ranking_version(base: Base, query: SearchQuery) -> str:
 
 
 def bind_question(base: Base, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
-    """The statement that answers a question (a file of `sql/`), the terms, and the parameters.
+    """The file of the statement that answers a question, the question's terms, and the parameters.
 
-    Raises: UsageError for a filter that cannot be; ModelError for a vector question.
+    Raises: UsageError for an invalid filter; ModelError for a vector question.
     """
     query = resolved(base, query)
     source = vector_source(base, query)
@@ -239,7 +241,7 @@ def bind_question(base: Base, query: SearchQuery) -> tuple[str, tuple[str, ...],
 
 
 def _by_words(base: Base, query: SearchQuery, read: QueryTerms, lacking: ModelError | None) -> SearchResult:
-    """The hits of a question by words; the note says what is missing for more."""
+    """The hits of a question by words; a note says what is missing for a search by meaning."""
     result = search_lexical(
         base.index,
         query._replace(mode="lexical"),
@@ -255,7 +257,7 @@ def _by_words(base: Base, query: SearchQuery, read: QueryTerms, lacking: ModelEr
 
 
 def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
-    """The result with its notes; those on days and words come first."""
+    """The result with these notes; notes on days and words come first."""
     said: list[str] = []
     if result.days is not None:
         from kb.retrieve.notes import days_note  # most questions speak of no days
@@ -270,7 +272,7 @@ def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
 
 
 def _source(base: Base, query: SearchQuery) -> VectorSource | ModelError | None:
-    """The encoder for a question; None for a search by words, or the error that prevents a hybrid one.
+    """The encoder for a question; None for a search by words, or the error that prevents a search by meaning.
 
     Raises: ModelMissing for a vector question that cannot be answered.
     """

@@ -1,4 +1,4 @@
-"""Traces a search: the time and the number of items of each stage, by the profile of its statements."""
+"""Traces a search: the time and number of items of each stage, from a profile of its SQL statements."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STAGES = (
 
 
 def traced(config: Config, search: Callable[[Base], SearchResponse]) -> SearchResponse:
-    """What `search` finds in a newly opened knowledge base, with the trace of both."""
+    """The response of `search` in a newly opened knowledge base, with a trace of opening and searching."""
     began = time.perf_counter()
     with profiled_statements() as statements, closing(Base(config)) as closed, closed.reading() as base:
         opened = time.perf_counter()
