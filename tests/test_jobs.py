@@ -38,9 +38,7 @@ from kb.store.connection import open_writer
 
 __all__ = ["fake_models"]
 
-COLUMNS = (
-    "job_id kind status payload_json progress_json error_json created_at updated_at finished_at"  # frozen design §5.7
-)
+COLUMNS = "job_id kind status payload_json progress_json error_json created_at updated_at finished_at"
 
 
 @pytest.fixture

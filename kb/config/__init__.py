@@ -1,4 +1,4 @@
-"""The effective configuration: defaults → file (TOML) → `KB_<SECTION>_<KEY>` → flags (frozen design §6).
+"""The effective configuration: defaults → file (TOML) → `KB_<SECTION>_<KEY>` → flags.
 
 The sections are plain classes whose attributes are the defaults, so that a search reads the configuration in no
 noticeable time. Only `operations` and the surfaces import this room; stages take plain values.

@@ -255,7 +255,9 @@ class EmbeddingConfig(Section):
         "the dimensions that the model's vectors must have; 0 = any",
         between(0, 8192, "between 0 (the model's own) and 8192"),
     )
-    batch_size = key(64, "how many passages the model embeds at once; fewer if they are long", between(1, 4096))
+    batch_size = key(
+        64, "most passages in one step; fewer if they are long; kb's own encoder runs one at a time", between(1, 4096)
+    )
     threads = key(0, "cores one model may use; 0 = all", between(0, 256, "between 0 (all cores) and 256"))
     query_prefix = key("auto", "the text before each question; auto = the prefix that the model was trained with")
     passage_prefix = key("auto", "the text before each passage; auto = the prefix that the model was trained with")

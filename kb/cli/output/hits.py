@@ -1,4 +1,4 @@
-"""Prints hits for people: rank, score and citation; heading; snippet with its matches (frozen design §1.5)."""
+"""Prints hits for people: rank, score and citation; heading; snippet with its matches."""
 
 from __future__ import annotations
 
