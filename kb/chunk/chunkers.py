@@ -42,14 +42,14 @@ _PLUGIN_HINT = "tell its author, or take it out of plugins.chunkers"
 
 
 class Chunker(NamedTuple):
-    """A function that cuts documents, and its version; None for the configured version."""
+    """A function that cuts documents, and its version; None means the configured version."""
 
     cut: Callable[[Document, ChunkPolicy], tuple[Chunk, ...]]
     version: str | None = None
 
 
 def cut_document(document: Document, family: MediaFamily, policy: ChunkPolicy) -> tuple[Chunk, ...]:
-    """The document's chunks, by its family's chunker. Raises: ExtractFailed where another package's chunker fails."""
+    """Cuts a document with the chunker of its family. Raises: ExtractFailed if a plugin's chunker fails."""
     own = policy_of(family, policy)
     if family in policy.chunkers:
         return _chunk_by_plugin(document, own, policy.chunkers[family])
@@ -138,9 +138,9 @@ def _alike(keys: list[int] | list[str]) -> Iterator[range]:
 
 
 def _located_spans(doc: Document, piece: Piece, shift: int) -> tuple[LocatedSpan, ...]:
-    """The spans of the blocks in `piece`, cut to its characters; `shift` is where the spans' counting starts.
+    """The spans of the blocks in `piece`, cut to its characters; the spans count characters from `shift`.
 
-    The chunk begins at the `char_start` of its first span; the offsets of spans in the chunk's text follow from that.
+    The chunk begins at the `char_start` of its first span, from which the offsets of spans in the chunk's text follow.
     """
     spans: list[LocatedSpan] = []
     for block in doc.blocks[piece.first_block : piece.last_block + 1]:
@@ -152,7 +152,7 @@ def _located_spans(doc: Document, piece: Piece, shift: int) -> tuple[LocatedSpan
 
 
 def _chunk_by_plugin(doc: Document, policy: ChunkPolicy, by: PluginChunker) -> tuple[Chunk, ...]:
-    """The chunks of a text whose sections another package names. Raises: ExtractFailed where the plugin fails."""
+    """The chunks of a text whose sections a plugin names. Raises: ExtractFailed if the plugin fails."""
     blocks = [_text_block(block) for block in doc.blocks]
     if not blocks:
         return ()
@@ -242,9 +242,9 @@ def _piece(text: str, starts: Sequence[int], first: int, last: int) -> _Piece:
 
 
 def _fitting(text: str, starts: Sequence[int], first: int, end: int, limit: float) -> tuple[int, float]:
-    """The last line up to which lines from `first` on fit, and their weight; at least line `first`.
+    """The last line up to which the lines from `first` on fit, and their weight in tokens; at least line `first`.
 
-    Lines are weighed several at a time, which takes hardly longer than one, until they come near the limit.
+    Lines are weighed several at a time until they come near the limit, which takes hardly longer than weighing one.
     """
     last, total = first - 1, 0.0
     while last + _STEP_LINES <= end:

@@ -67,7 +67,7 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """In estimated tokens: the target size, the maximum, the overlap, and the size that is too small."""
+    """Sizes in estimated tokens: the target, the maximum, the overlap, and the size below which a piece is tiny."""
 
     limit: float
     window: float
@@ -145,7 +145,7 @@ def _pieces(doc: Document, block_ranges: _Ranges, section: range, policy: ChunkP
 
 
 def _atoms(doc: Document, block_ranges: _Ranges, block: int, sizes: _Sizes) -> _Atoms:
-    """The atoms of one block, one alone where it is not to be cut."""
+    """The atoms of a block; a single one if the block must not be cut."""
     text, (start, end) = doc.source_text, block_ranges[block]
     kind = doc.blocks[block].kind
     if kind in _UNBROKEN_KINDS:
@@ -178,7 +178,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _fitting(text: str, start: int, end: int, block: int, limit_tokens: float) -> Iterator[Atom]:
-    """The range as one atom where it fits, else cut between words or, where there are none, between characters."""
+    """The range as one atom if it fits; else cut between words or, where there are none, between characters."""
     start, end = trimmed(text, start, end)
     while start < end:
         cut_at = min(end, start + int(limit_tokens * _CHARS_PER_TOKEN))
@@ -198,7 +198,7 @@ def _fitting(text: str, start: int, end: int, block: int, limit_tokens: float) -
 
 
 def _size_of(atoms: Sequence[Atom]) -> float:
-    """The tokens of neighbouring atoms, the hidden text between them counted."""
+    """The tokens of neighbouring atoms, including the hidden text between them."""
     return sum(atom.weight_tokens + atom.lead_tokens for atom in atoms) - atoms[0].lead_tokens if atoms else 0.0
 
 
@@ -231,7 +231,7 @@ def _packed(blocks: Sequence[_Atoms], sizes: _Sizes) -> list[_Atoms]:
 
 
 def _without_tiny_last(groups: list[_Atoms], sizes: _Sizes) -> list[_Atoms]:
-    """`groups` without a tiny last one, where its neighbour can take it in or share with it."""
+    """`groups` with a tiny last group merged into its neighbour or enlarged from it, if that is possible."""
     if len(groups) < 2 or _size_of(groups[-1]) >= sizes.tiny or groups[-1][0].is_heading:
         return groups
     atoms = [*groups[-2], *groups[-1]]
@@ -284,7 +284,7 @@ def _chunk(
 
 
 def _heading_path(blocks: Sequence[Block]) -> tuple[str, ...]:
-    """The path of the first block that is not a heading; of headings alone, the last one's with its own text."""
+    """The path of the first block that is no heading; of only headings, that of the last with its text."""
     body = next((block for block in blocks if block.kind != "heading"), None)
     if body is not None:
         return body.heading_path

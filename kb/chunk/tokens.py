@@ -35,12 +35,12 @@ _OTHER_RUNS = ((_only(_UPPER), 0.14, 0.39), (_only(_DIGIT), 0.66, 0.07), (_only(
 
 
 def estimate_tokens(text: str) -> int:
-    """An upper-side estimate of the tokens of `text`, special tokens not counted."""
+    """An estimate of the number of tokens of `text`, rather too high than too low, without special tokens."""
     return estimate_of_weight(token_weight(text))
 
 
 def estimate_of_weight(weight: float) -> int:
-    """The estimate for a text of that weight."""
+    """The estimated number of tokens of a text with that weight."""
     return math.ceil(MARGIN_TOKENS + weight)
 
 

@@ -1,7 +1,7 @@
-"""Shared by every command: the session, opened on first use, help with examples, and the kinds of options.
+"""Shared by every command: the session, opened on first use; help with examples; the kinds of options.
 
-click trims a help text with `inspect`, which brings the parser and the disassembler of Python with it, and looks for
-translations. A cold search avoids both (`kb.cli.deferred`): its options are declared by the functions of this file.
+click trims help texts with `inspect`, which imports Python's parser and disassembler, and looks for translations. A
+cold search avoids both (`kb.cli.deferred`), because the functions of this file declare the options.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class _Option(click.Option):
-    """An option of click that leaves its help as it is."""
+    """A click option that leaves its help text unchanged."""
 
     def __init__(self, *args: Any, help: str, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -40,10 +40,14 @@ class _Option(click.Option):
 
 
 class QuestionCommand(click.Command):
-    """A command whose arguments are the words of a question: `-redis` and `-19` are among them, being no options."""
+    """A command whose arguments are the words of a question; words such as `-redis` and `-19` are arguments, not
+    options.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, but for words that begin with a minus: no argument has the NUL that marks them meanwhile."""
+        """Parses as click does, with words that begin with a minus marked by a NUL meanwhile, which no argument
+        contains.
+        """
         params = self.get_params(ctx)
         options = {name: each for each in params if isinstance(each, click.Option) for name in each.opts}
         marked: list[str] = []
@@ -69,7 +73,7 @@ def _is_word(arg: str, options: Mapping[str, click.Option]) -> bool:
 
 
 class WholeNumber(click.IntRange):
-    """A whole number within bounds, called so in help and errors."""
+    """A whole number within bounds, called "whole number" in help and errors."""
 
     name = "whole number"
 
@@ -79,7 +83,7 @@ class WholeNumber(click.IntRange):
 
 
 class Number(click.FloatRange):
-    """A number within bounds, called so in help and errors."""
+    """A number within bounds, called "number" in help and errors."""
 
     name = "number"
 
@@ -94,13 +98,13 @@ def option(*names: str, help: str, **settings: Any) -> Callable[[Command], Comma
 
 
 def mode_option(command: Command) -> Command:
-    """The option that chooses between words and meaning."""
+    """Adds the option that chooses between words and meaning."""
     kinds = "Search by words and meaning (hybrid), by words (lexical) or by meaning (vector)."
     return option("--mode", type=click.Choice(list(MODES)), help=kinds)(command)
 
 
 def help_option(command: Command) -> Command:
-    """The option that every command has, for one that is to start fast; the last of its decorators."""
+    """Adds the option --help to a command that must start fast; it is the last decorator."""
     return _telling("-h", "--help", help="Show this message and exit.", said=click.Context.get_help)(command)
 
 
@@ -121,7 +125,7 @@ def _telling(*names: str, help: str, said: Callable[[click.Context], str]) -> Ca
 
 
 def _known_media(ctx: click.Context, _: click.Parameter, media: str | None) -> str | None:
-    """The kind of file. Raises: BadParameter for a kind kb does not read, instead of finding nothing."""
+    """Returns the kind of file. Raises: BadParameter for a kind that kb does not read, as it would find nothing."""
     if media is not None:
         from kb.domain.kinds import KINDS
 
@@ -133,7 +137,7 @@ def _known_media(ctx: click.Context, _: click.Parameter, media: str | None) -> s
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with an option for each filter, which it takes as one `filters: SearchFilters`."""
+    """Adds an option for each filter to a command, which gets them together as `filters: SearchFilters`."""
 
     @wraps(command)
     def filtered(*args: object, **options: Any) -> Any:
@@ -159,9 +163,9 @@ def _filter_option(taken: Filter) -> Callable[[Callable[..., Any]], Callable[...
 
 
 class Warm(NamedTuple):
-    """What a process that was started before the call gives to it (`kb.cli.warm`).
+    """What a process that was started before the call provides for it (`kb.cli.warm`).
 
-    `run_program` runs a program on the terminal of the call, and returns its exit code. Raises: OSError.
+    `run_program` runs a program on the caller's terminal and returns its exit code. Raises: OSError.
     """
 
     models: LoadedModels
@@ -169,7 +173,7 @@ class Warm(NamedTuple):
 
 
 class Call:
-    """One call of kb: its global options. `was_interrupted`: Ctrl-C stopped long work after a step."""
+    """One call of kb with its global options. `was_interrupted`: Ctrl-C has stopped long work after a step."""
 
     was_interrupted = False
 
@@ -193,9 +197,9 @@ class Call:
 
     @property
     def named(self) -> str | None:
-        """The configuration file that this call names, by option or environment; None: the usual one.
+        """The configuration file that an option or the environment names; None for the default file.
 
-        Raises: UsageError for two, and for an unknown vault.
+        Raises: UsageError if two are named, or for an unknown vault.
         """
         if self.vault or os.environ.get("KB_VAULT"):
             from kb.config.vaults import chosen  # most calls name none
@@ -229,7 +233,7 @@ class Call:
 
     @property
     def session(self) -> Base:
-        """The session of the knowledge base, opened on first use and closed when the command ends.
+        """The open knowledge base, opened at its first use and closed when the command ends.
 
         Raises: ConfigNotFound, ConfigError.
         """
@@ -241,9 +245,9 @@ class Call:
         return self._session
 
     def remember(self, shown: Shown) -> None:
-        """Keeps a list that is about to be printed, for `kb open N`; prints a note on stderr where it cannot be kept.
+        """Stores a list that is about to be printed, for `kb open N`; prints a note on stderr if it cannot be stored.
 
-        It is kept first: a reader may leave before all is printed (`kb search … | head -1`).
+        It is stored before printing, as a reader may stop reading early (`kb search … | head -1`).
         """
         from kb.operations.answers.last_shown import keep_shown
 
@@ -282,7 +286,7 @@ def in_each_vault(command: Command) -> Command:
 
 
 class HelpContext(click.Context):
-    """A command's surroundings, with help that keeps its examples within the width."""
+    """A click context whose help keeps examples within the width of the terminal."""
 
     def make_formatter(self) -> click.HelpFormatter:
         from kb.cli.output.help_text import HelpFormatter, headings
@@ -291,7 +295,7 @@ class HelpContext(click.Context):
 
 
 def prepared(command: click.Command | None) -> click.Command | None:
-    """A command with kb's help; while a shell completes a command line, with the values its options take."""
+    """A command with kb's help and, while a shell completes a command line, with the values of its options."""
     if command is not None:
         command.context_class = HelpContext
         if "_KB_COMPLETE" in os.environ:
@@ -302,7 +306,9 @@ def prepared(command: click.Command | None) -> click.Command | None:
 
 
 class CommandGroup(click.Group):
-    """Commands under one name. Each is listed with its whole first sentence, on as many lines as needed."""
+    """A group of commands. The list in its help has the whole first sentence of each command, on several lines if
+    needed.
+    """
 
     context_class = HelpContext
     other_words: Mapping[str, str] = {}
@@ -324,7 +330,7 @@ class CommandGroup(click.Group):
         return prepared(super().get_command(ctx, cmd_name))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Writes the group's examples: its own, else the first of each of its commands."""
+        """Writes the examples of the group; if it has none, the first example of each of its commands."""
         if self.epilog is not None:
             super().format_epilog(ctx, formatter)
             return

@@ -26,7 +26,7 @@ _WARM = "from kb.cli.deferred import defer; defer(); from kb.cli.warm import run
 
 @contextmanager
 def only_watch(config: str) -> Iterator[None]:
-    """Answers calls with a configuration meanwhile, on Linux. Raises: UsageError where another `kb watch` runs."""
+    """Answers calls with a configuration during the block, on Linux. Raises: UsageError if another `kb watch` runs."""
     path = Path(socket_path(config))
     try:
         make_private_folder(path.parent)
@@ -52,7 +52,7 @@ def only_watch(config: str) -> Iterator[None]:
 
 
 def watching_process(config: str) -> int | None:
-    """The process of the `kb watch` that runs for a configuration; None where none runs."""
+    """The process id of the `kb watch` for a configuration; None if none runs."""
     with suppress(OSError), Path(socket_path(config)).with_suffix(".lock").open("rb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -81,8 +81,8 @@ def _unusable(path: Path, error: OSError) -> UsageError:
 def _answer_calls(listening: socket.socket, config: str) -> None:
     """Starts the process that runs commands (`kb.cli.warm`) at the first call, and again after it has ended.
 
-    Until that process accepts calls, they are refused, and the callers run their commands themselves; so do all of them
-    once this function has failed, because it closes the socket.
+    Until that process accepts calls they are refused, and callers run their commands themselves. If this function
+    fails, it closes the socket, so that all callers do so.
     """
     with listening:
         _answer_all(listening, config)

@@ -32,7 +32,7 @@ _loading = RLock()
 
 
 class DeferredModule(ModuleType):
-    """A module that is not loaded yet; an ordinary one from then on.
+    """A module that is loaded when an attribute of it is first used.
 
     `importlib.util.LazyLoader` of Python 3.11 is not thread-safe: a second thread may find the module half loaded.
     """
@@ -40,7 +40,7 @@ class DeferredModule(ModuleType):
     _is_loading = False
 
     def __getattr__(self, name: str) -> object:
-        """Loads the module and returns its attribute; called for a name that is not set yet."""
+        """Loads the module and returns its attribute; Python calls this for an attribute that is not set yet."""
         if name == "__path__":  # every `from … import` asks whether the module is a package
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         self._load(name)
@@ -66,7 +66,7 @@ class DeferredModule(ModuleType):
 
 
 def defer() -> None:
-    """Replaces each module that is not loaded yet by a deferred one."""
+    """Replaces each of the modules that is not loaded yet by a deferred one."""
     for name, functions in DEFERRED.items():
         if name in sys.modules:
             continue
@@ -95,6 +95,6 @@ def _stand_in(module: DeferredModule, name: str) -> Callable[..., Any]:
 
 
 def _know_the_system(platform: ModuleType) -> None:
-    """Answers uuid, which asks for the system's name on import, without loading `platform`."""
+    """Gives uuid the system's name, for which it asks on import, without loading `platform`."""
     if type(platform) is DeferredModule:
         platform.system = lambda: os.uname().sysname  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
-"""Where the process starts: what the console script `kb` calls.
+"""The start of the process: what the console script `kb` calls.
 
-A question is handed to the `kb watch` of its configuration, where one runs (`kb.cli.warm`): it has loaded kb and the
-models already. Until then this file imports only what the interpreter has at hand. Without one, or where that one
-does not answer at once, the process runs the command itself, with the same output.
+A question is handed to the `kb watch` of its configuration, if one runs (`kb.cli.warm`), which has loaded kb and the
+models already. Until then this file imports only what the interpreter has loaded. If no `kb watch` answers at once,
+this process runs the command itself, with the same output.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def socket_path(config: str) -> str:
 
 
 def config_path(named: str | None, vault: str | None = None) -> str:
-    """The configuration file of a call, absolute: as `kb.config` finds it, but for variables in its name."""
+    """The absolute path of a call's configuration file, as `kb.config` finds it, but without variables replaced."""
     if not (named or vault):
         named, vault = os.environ.get("KB_CONFIG"), os.environ.get("KB_VAULT")
     if named:
@@ -103,7 +103,7 @@ def config_path(named: str | None, vault: str | None = None) -> str:
 
 
 def hand_over(args: list[str]) -> int | None:
-    """The exit code of a command that `kb watch` has run; None where this process has to run it."""
+    """The exit code of a command that `kb watch` has run; None if this process has to run it."""
     command, named, vault = _command(args)
     if command not in HANDED_OVER or "_KB_COMPLETE" in os.environ:
         return None
@@ -121,7 +121,7 @@ def hand_over(args: list[str]) -> int | None:
 
 
 def _command(args: list[str]) -> tuple[str | None, str | None, str | None]:
-    """The command, behind the options of kb; and the configuration file and the vault that are named."""
+    """The command after kb's options, and the configuration file and the vault that are named, None where missing."""
     named = vault = None
     rest = iter(args)
     for arg in rest:
@@ -149,7 +149,7 @@ def _surroundings() -> Surroundings:
 
 
 def _accepted(path: str, request: Request) -> socket | None:
-    """The connection to a process that has begun to run the command; None where none does."""
+    """The connection to a process that has begun to run the command; None if none has."""
     import marshal
     from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 
@@ -173,7 +173,7 @@ def _accepted(path: str, request: Request) -> socket | None:
 
 
 def _ended(conn: socket) -> int:
-    """The exit code that comes once the command has ended. Ctrl-C is passed on."""
+    """Waits for the command to end and returns its exit code; passes Ctrl-C on."""
     while True:
         try:
             said = conn.recv(2)
@@ -195,7 +195,7 @@ def _ended(conn: socket) -> int:
 
 
 def _run_here(conn: socket) -> None:
-    """Runs a program on this process's terminal, such as an editor, and sends back its exit code, or why it failed."""
+    """Runs a program, such as an editor, on this process's terminal, and sends back its exit code or why it failed."""
     import marshal
     import struct
     import subprocess

@@ -1,4 +1,4 @@
-"""Errors as a call shows them, each with a hint, foreseen or not; the log of `--debug`, with full tracebacks."""
+"""Shows the errors of a call with a hint, expected or not; writes the log of `--debug`, with full tracebacks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def show_failure(program: click.Command, error: BaseException, args: list[str]) 
 
 
 def _usage_hint(program: click.Command, error: click.ClickException) -> str | None:
-    """Which help shows how the command is called; for an option of kb itself, that it goes before the command."""
+    """A hint at the help of the command; for an option of kb itself, that it goes before the command."""
     if not isinstance(error, click.UsageError) or error.ctx is None:
         return None
     if isinstance(error, click.NoSuchOption) and any(error.option_name in option.opts for option in program.params):
@@ -66,7 +66,7 @@ def _show(error: KbError, args: list[str]) -> None:
 
 
 def _unforeseen(error: BaseException, call: Call) -> KbError:
-    """The error to show for an exception of any kind, which is its cause; its traceback goes to the log."""
+    """The error to show for an unexpected exception, which becomes its cause; the traceback goes to the log."""
     try:
         directory = call.config.log_dir
     except Exception:  # noqa: BLE001  an invalid configuration must not hide the first error
@@ -94,9 +94,10 @@ def _in_words(error: BaseException, details: str) -> KbError:
 
 
 def start_log(directory: Path) -> None:
-    """Logs this call, with every SQL statement and its time, to `directory/kb-<date>.log`; prints the path on stderr.
+    """Logs this call, with every SQL statement and its time, to `directory/kb-<date>.log`, and prints the path on
+    stderr.
 
-    Raises: StoreReadOnly where the log cannot be written.
+    Raises: StoreReadOnly if the log cannot be written.
     """
     path = _log_file(directory)
     try:
@@ -114,7 +115,7 @@ def _log_file(directory: Path) -> Path:
 
 
 def _keep_traceback(directory: Path, error: BaseException) -> Path | None:
-    """Adds an error with its traceback to today's log and returns the log's path; None where it cannot be written."""
+    """Adds an error with its traceback to today's log and returns the log's path; None if it cannot be written."""
     path = _log_file(directory)
     try:
         handler = _handler(path)

@@ -149,13 +149,13 @@ def cli(
 
 
 def run_here(args: list[str]) -> int:
-    """The exit code of the only call of a process that was started for it."""
+    """Runs a call for which this process was started, and returns the exit code."""
     open_missing_streams()
     return run_once(args)
 
 
 def run_once(args: list[str], warm: Warm | None = None) -> int:
-    """The exit code of the only call of this process; all it printed is written."""
+    """Runs the only call of this process and returns the exit code, after all output is written."""
     replace_what_cannot_be_shown()
     code = main(args, warm)
     for stream in (sys.stdout, sys.stderr):
@@ -167,7 +167,7 @@ def run_once(args: list[str], warm: Warm | None = None) -> int:
 
 
 def main(args: list[str], warm: Warm | None = None) -> int:
-    """The exit code of one call. Every exception, foreseen or not, is shown here as an error with a hint."""
+    """Runs one call and returns the exit code. Every exception, expected or not, is shown as an error with a hint."""
     with kept_private():
         return _main(args, warm)
 
@@ -198,7 +198,7 @@ def _main(args: list[str], warm: Warm | None) -> int:
 
 
 def _call(args: list[str], warm: Warm | None) -> object:
-    """What the command returns. `cli.main` would end the process with exit code 1, no hit, when a reader goes away."""
+    """Runs the command. `cli.main` of click is not used, as it exits with code 1, "no hit", when a reader goes away."""
     if "_KB_COMPLETE" in os.environ:
         prepared(cli)
         cli.main(args, prog_name="kb")  # answers the shell and exits

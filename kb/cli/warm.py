@@ -1,11 +1,11 @@
-"""The processes that run commands for calls of kb: they have loaded kb and the models.
+"""The processes that run commands for other calls of kb; they have loaded kb and the models.
 
-`kb watch` starts one at the first call and hands it the listening socket (`kb.cli.calls`). That one loads code and
+`kb watch` starts one at the first call and gives it the listening socket (`kb.cli.calls`). That process loads code and
 models, and forks workers: one, and others while all are busy. A worker takes over the arguments, environment, working
-directory, umask and standard streams of a call (`kb.cli.entry`), so that it runs the command as the calling process
-would; then it waits for the next call. It loads the configuration and opens the database for each call: only code,
-models and what they made of texts come from before. No other thread runs at a fork, and the sessions of ONNX Runtime
-have none (`kb.embed.installed`).
+directory, umask and standard streams of a call (`kb.cli.entry`), so that the command runs as in the calling process;
+then it waits for the next call. It loads the configuration and opens the database for each call: only code, models and
+what they made of texts are older. No other thread runs at a fork, and ONNX Runtime's sessions have none
+(`kb.embed.installed`).
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ _FIRST = (
 
 
 def run() -> NoReturn:
-    """Answers at the listening socket of that descriptor, for the configuration: the arguments of this process.
+    """Answers calls at a listening socket for one configuration; both are arguments of this process.
 
-    It writes a byte to standard output once calls are accepted, and ends once standard input does.
+    It writes a byte to standard output once it accepts calls, and ends when standard input does.
     """
     descriptor, config = int(sys.argv[1]), sys.argv[2]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -91,7 +91,7 @@ def run() -> NoReturn:
 
 
 def _rehearse(config: str, models: LoadedModels, commands: Sequence[Sequence[str]]) -> None:
-    """Runs commands of which nothing is kept and nothing is seen."""
+    """Runs commands to load code and models; their output and results are dropped."""
     os.environ[READ_ONLY] = "1"
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         for command in commands:
@@ -99,7 +99,7 @@ def _rehearse(config: str, models: LoadedModels, commands: Sequence[Sequence[str
 
 
 def _code_state(files: Sequence[str]) -> list[tuple[int, int]]:
-    """Which files these are on the disk, and when they were changed; those that are gone are left out."""
+    """The identity and modification time of each file; files that do not exist are left out."""
     found = []
     for file in files:
         with suppress(OSError):
@@ -111,8 +111,8 @@ def _code_state(files: Sequence[str]) -> list[tuple[int, int]]:
 def _keep_workers(listening: socket, work: Callable[[socket], None]) -> None:
     """Forks workers as calls need them.
 
-    Returns when the `kb watch` has ended, nobody called for a while, kb has changed on the disk, or a worker cannot
-    start; then the free workers end, and each busy one after its call.
+    Returns when `kb watch` has ended, nobody has called for a while, kb has changed on disk, or a worker cannot start.
+    Free workers then end, and busy ones after their call.
     """
     workers: dict[socket, bytes] = {}
     is_ready = False
@@ -147,7 +147,9 @@ def _has_news_soon(workers: Collection[socket]) -> bool:
 
 
 def _forked(work: Callable[[socket], None], workers: dict[socket, bytes]) -> socket:
-    """Forks a worker and adds it: the socket at which it says how it is, and that ends it when it is closed."""
+    """Forks a worker, adds it to `workers`, and returns its socket: it reports its state there, and ends when it is
+    closed.
+    """
     here, there = socketpair()
     if os.fork():
         there.close()
@@ -161,7 +163,9 @@ def _forked(work: Callable[[socket], None], workers: dict[socket, bytes]) -> soc
 
 
 def _work(listening: socket, config: str, models: LoadedModels, is_same: Callable[[], bool], parent: socket) -> None:
-    """Answers calls until the parent says or something is not as before: an error, an interruption, much memory."""
+    """Answers calls until the parent ends it, or until its state may have changed: an error, an interruption, much
+    memory.
+    """
     _let_go()
     most_bytes = _own_bytes() + _MOST_GROWN_BYTES
     if not select([listening], [], [], 0)[0]:
@@ -191,14 +195,14 @@ def _next_call(calls: epoll, listening: socket, parent: socket) -> socket | None
 
 
 def _own_bytes() -> int:
-    """The memory of this process that no file backs."""
+    """The memory of this process that is not backed by a file, in bytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         _, resident, shared, *_ = map(int, file.read().split())
     return (resident - shared) * resource.getpagesize()
 
 
 def _answer(conn: socket, config: str, models: LoadedModels) -> bool:
-    """Runs the command of one call; whether it ended as commands do."""
+    """Runs the command of one call; returns whether it ended normally."""
     conn.settimeout(10 * GIVE_UP_S)
     request = _agreed(conn, config)
     if request is None:
@@ -213,9 +217,9 @@ def _answer(conn: socket, config: str, models: LoadedModels) -> bool:
 
 
 def _agreed(conn: socket, config: str) -> tuple[Request, list[int]] | None:
-    """The request, and the descriptors of the standard streams and of the working directory.
+    """The request of a call, and the descriptors of its standard streams and working directory.
 
-    None unless the caller has said that it waits for the end: until then it keeps its streams to itself.
+    None unless the caller has confirmed that it waits for the end: until then it keeps its streams.
     """
     with suppress(OSError, EOFError):
         if _user_of(conn) != os.geteuid() or (request := _received(conn))[0] != config:
@@ -235,7 +239,7 @@ def _user_of(conn: socket) -> int:
 
 
 def _received(conn: socket) -> Request:
-    """The request. Raises: EOFError where the caller has gone."""
+    """Reads a request. Raises: EOFError if the caller has gone."""
     length, data = LENGTH_BYTES, b""
     while len(data) < length:
         more = conn.recv(1 << 16)
@@ -248,7 +252,7 @@ def _received(conn: socket) -> Request:
 
 
 def _take_over(surroundings: Surroundings, descriptors: Sequence[int]) -> None:
-    """Makes the surroundings of the call those of this process."""
+    """Gives this process the environment, working directory, umask and streams of the call."""
     environment, umask, forms = surroundings
     *streams, folder = descriptors
     for number, descriptor in enumerate(streams):
@@ -266,7 +270,7 @@ def _take_over(surroundings: Surroundings, descriptors: Sequence[int]) -> None:
 
 
 def _let_go() -> None:
-    """Makes nothing of a call the surroundings of this process any more; a reader of its output sees the end."""
+    """Releases everything that belongs to the call; a reader of its output then sees the end."""
     for number in (signal.SIGIO, signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -280,7 +284,9 @@ def _let_go() -> None:
 
 
 def _stream(number: int, form: tuple[str, str, bool]) -> TextIOWrapper:
-    """A standard stream as the interpreter makes it at its start: the one of before may have been of another kind."""
+    """A standard stream as the interpreter opens it at its start; the one of the call before may have been of another
+    kind.
+    """
     encoding, errors, unbuffered = form
     if number == 0:
         return open(number, encoding=encoding, errors=errors, closefd=False)
@@ -290,7 +296,7 @@ def _stream(number: int, form: tuple[str, str, bool]) -> TextIOWrapper:
 
 
 def _listen_for_ctrl_c(conn: socket) -> None:
-    """Interrupts this process when the caller says so, and ends it when the caller ends."""
+    """Interrupts this process when the caller sends Ctrl-C, and ends it when the caller ends."""
 
     def hear(signum: int, frame: FrameType | None) -> None:
         try:

@@ -1,4 +1,6 @@
-"""Addresses of object stores, and who may say what goes there and how: the owner's configuration file alone."""
+"""Addresses of object stores. Only the owner's configuration file may say what is written there, and with which
+options.
+"""
 
 from __future__ import annotations
 
@@ -76,14 +78,14 @@ def _address(storage: StorageConfig, text: str, env: Mapping[str, str]) -> Vecto
 
 
 def require_owner(config: Config) -> None:
-    """Raises ConfigError where vectors would go to an address that the owner's configuration file does not name."""
+    """Raises ConfigError if vectors would go to an address that the owner's configuration file does not name."""
     if is_address(config.storage.vector_dir):
         _require_own(config, ("storage.vector_dir", *_CLIENT), "storage.vector_dir sends vectors to another machine")
         vector_address(config.storage)
 
 
 def _require_own(config: Config, keys: Sequence[str], why: str) -> None:
-    """Raises ConfigError where anything but a configuration file that only its owner may write sets one of the keys."""
+    """Raises ConfigError if anything but a configuration file that only its owner may write sets one of the keys."""
     for key in keys:
         if (origin := config.origins.get(key, "file")) != "file":
             raise _wrong(
@@ -101,7 +103,7 @@ def _require_own(config: Config, keys: Sequence[str], why: str) -> None:
 
 
 def is_address(text: str) -> bool:
-    """Whether a value is meant as an address, though perhaps mistyped: no folder is named so."""
+    """Whether a value is meant as an address, perhaps mistyped; no folder has such a name."""
     return re.match(r"[A-Za-z][\w+.-]*:/", text) is not None
 
 

@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 
 
 class Key(NamedTuple):
-    """One key. `meaning` is the hint of a wrong value, and the line of docs/configuration.md."""
+    """One key. `meaning` is shown as the hint for a wrong value, and in docs/configuration.md."""
 
     default: Any
     meaning: str
@@ -55,12 +55,12 @@ def between(least: float, most: float, wanted: str = "") -> Rule:
 
 
 def above_0(most: int) -> Rule:
-    """The rule for times."""
+    """The rule for times: above 0, at most `most`."""
     return Rule(lambda value: 0 < value <= most, f"above 0, at most {most}")
 
 
 def one_of(*choices: str) -> Rule:
-    """The rule for names."""
+    """The rule for a fixed set of names."""
     return Rule(lambda value: value in choices, "one of " + ", ".join(choices))
 
 
@@ -584,12 +584,12 @@ class Config(Section):
 
     @property
     def audit(self) -> Path:
-        """The record of what agents were given."""
+        """The file that records the calls of agents."""
         return self.data_dir / "audit.sqlite"
 
     @property
     def snapshot_manifest(self) -> Path:
-        """What was exported, where the data directory is a snapshot."""
+        """The file that says what was exported, if the data directory is a snapshot."""
         return self.data_dir / "kb.json"
 
     @property
@@ -604,7 +604,7 @@ class Config(Section):
 
     @property
     def logs(self) -> list[Path]:
-        """The logs of `--debug` that there are."""
+        """The existing logs of `--debug`."""
         return sorted(self.log_dir.glob("kb-*.log"))
 
     def path(self, text: str) -> Path:

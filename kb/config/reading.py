@@ -100,9 +100,9 @@ def require_known_kinds(config: Config, where: str) -> None:
 
 
 def with_exposure_now(config: Config) -> Config:
-    """A configuration with `[exposure]` and the sources as the file has them now; values of variables and flags stay.
+    """The configuration with `[exposure]` and the sources read again from its file; values of variables and flags stay.
 
-    Raises: ConfigError where the file can no longer be read: what it hides is then unknown.
+    Raises: ConfigError if the file cannot be read any more, as it is then unknown what to hide.
     """
     file = config.file or default_path(os.environ)
     found, sources = _file_values(file) if config.file or file.exists() else ({}, ())
@@ -394,9 +394,9 @@ _SHAPE = 'write: synonyms = [["k8s", "kubernetes"], ["연차", "휴가"]]'
 
 
 def synonyms(config: Config) -> Synonyms:
-    """The groups of synonyms in the file as it is now; none where no file exists and none was named.
+    """The groups of synonyms in the lexicon now; empty if there is no lexicon and none was named.
 
-    Raises: ConfigError for a named file that does not exist, and for a file that is not a lexicon.
+    Raises: ConfigError for a named file that does not exist, and for a file that is no lexicon.
     """
     file = config.path(config.search.lexicon)
     try:

@@ -18,9 +18,9 @@ USUAL, ALL = "default", "all"
 
 
 def chosen(config: str | None, vault: str | None, env: Mapping[str, str]) -> str | None:
-    """The configuration file that options, or else the environment, name; None: the usual one, if it exists.
+    """The configuration file that the options name, or else the environment; None for the default file.
 
-    `vault` may be `all`, whose lists are kept by the usual one. Raises: UsageError for two names, and an unknown one.
+    `vault` may be `all`, which also gives the default file. Raises: UsageError for two names, and for an unknown one.
     """
     words = "--config", "--vault"
     if not (config or vault):
@@ -55,7 +55,7 @@ def file_of(name: str, env: Mapping[str, str]) -> Path:
 
 
 def new_file(name: str, env: Mapping[str, str]) -> Path:
-    """Where the configuration of a new vault belongs. Raises: UsageError for a name that is taken or cannot be."""
+    """The path for the configuration of a new vault. Raises: UsageError for a name that is taken or invalid."""
     if not NAME.fullmatch(name) or name in (USUAL, ALL):
         raise UsageError(f"{name!r} names no vault", f"2 to 40 letters, digits, - or _, not {USUAL} or {ALL}")
     folder = default_path(env).parent / "vaults" / name

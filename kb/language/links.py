@@ -29,10 +29,12 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 
 
 class NoteLink(NamedTuple):
-    """A link at a line, from 1. `target` is decoded, without the `anchor`; `name`, `path` and `beside` are compared:
-    its last part, all of it, and the path that it names from the note's folder.
+    """A link in a line, from 1. `target` is decoded and without the `anchor`.
 
-    Where the target begins as if with a `source`, `path` is what follows, and `beside` all of it."""
+    `name`, `path` and `beside` are compared with documents: the last part of the target, the whole target, and the path
+    that it names from the note's folder. If the target may begin with a `source`, `path` is what follows, `beside` all
+    of it.
+    """
 
     line: int
     kind: LinkKind
@@ -58,7 +60,7 @@ def folded(name: str) -> str:
 
 
 def names_of(paths: Iterable[str], aliases: Iterable[str], *, is_note: bool) -> list[DocumentName]:
-    """The names of a document, its paths first; a note's are also without the extension."""
+    """The names of a document, its paths first; for a note also without the extension."""
     paths = [spelled for path in paths for spelled in ((path, path.rpartition(".")[0] or path) if is_note else (path,))]
     names = {path: DocumentName(last_part(path), path, False) for path in map(folded, paths)}
     for alias in map(folded, aliases):
@@ -72,7 +74,7 @@ def last_part(path: str) -> str:
 
 
 def links_of(text: str, path: str, *, prefix: str = "") -> Iterator[NoteLink]:
-    """The links in a note's text, in order; `prefix` is what stands before the note's path where it is stored."""
+    """The links in a note's text, in order; `prefix` is the prefix of the stored path of the note's source."""
     if "](" not in text and "[[" not in text and "]:" not in text:
         return
     line, at = 1, 0

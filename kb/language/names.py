@@ -41,7 +41,7 @@ def name_words(workspace_path: str, title: str) -> tuple[str, ...]:
 
 
 def name_date(workspace_path: str) -> date | None:
-    """The last date that is written in the path, None without one: `daily/2026-03-09.md`, `2026/03/09.md`."""
+    """The last date that is written in the path (`daily/2026-03-09.md`, `2026/03/09.md`); None without one."""
     found = None
     for match in _DATE.finditer(str(PurePosixPath(workspace_path).with_suffix(""))):
         year, month, day = (int(digits) for digits in match.groups() if digits)

@@ -1,8 +1,7 @@
-"""The server over standard input and output: serves at once, loads models meanwhile, ends when its input ends.
+"""The server over standard input and output: serves at once, loads models meanwhile, and ends when its input ends.
 
-The event loop itself reads and writes the pipes: no call waits for a thread's turn. The library gives each line in,
-each line out and each flush to a worker thread: three changes of thread a call, each of which waits for its turn where
-the processors are busy.
+The event loop itself reads and writes the pipes, so that no call waits for a thread. The library hands each line in,
+each line out and each flush to a worker thread: three thread switches per call, each slow on busy processors.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ INSTRUCTIONS = (
 def build_server(
     session: Base, tools: Sequence[ToolSpec] = READING_TOOLS, audit: AuditLog | None = None
 ) -> Server[Any]:
-    """The server with these tools; `audit` records the results given to agents."""
+    """A server with these tools; `audit` records the results that agents get."""
     calls = ToolCalls(session, tools, audit)
     resources = Resources(calls)
     server: Server[Any] = Server(
@@ -76,7 +75,7 @@ def build_server(
 
 
 def _held(session: Base) -> str:
-    """What is indexed and what is missing now; names in it cannot look like a sentence."""
+    """A text on what is indexed and what is missing now; names in it cannot look like sentences."""
     try:
         now = outline(session)
     except KbError as error:
@@ -94,7 +93,7 @@ def _held(session: Base) -> str:
 
 
 def _told_sources(sources: Sequence[Listed]) -> str:
-    """Each source with what its owner says of it: `work 120 (The turbine project)`."""
+    """A text with each source, its number of documents and its description: `work 120 (The turbine project)`."""
     return ", ".join(
         f"{each.name.removesuffix(':')} {each.size}"
         + (f" ({visible_line(each.detail)[:_ABOUT_CHARS]})" if each.detail else "")
@@ -127,7 +126,8 @@ async def _serve(server: Server[Any]) -> None:
 
 @asynccontextmanager
 async def served_stdio() -> AsyncIterator[Any]:
-    """The streams of messages. Meanwhile other code reads an empty standard input, and prints go to standard error.
+    """Gives the streams of messages. In the block other code reads an empty standard input, and prints to standard
+    error.
 
     For a regular file instead of a pipe, the library's own streams are used.
     """
@@ -174,7 +174,9 @@ def _divert() -> None:
 
 
 class _Lines:
-    """The incoming messages, one a line of any length. What is no message is answered here: the library ignores it."""
+    """The incoming messages, one per line of any length. Invalid messages are answered here, as the library ignores
+    them.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -193,7 +195,7 @@ class _Lines:
             yield message
 
     def _messages(self, line: str) -> Iterator[str]:
-        """The messages of a line: one, or those of a batch; half a surrogate pair in a text becomes `?`."""
+        """The messages in a line: one, or those of a batch. Half a surrogate pair in a text becomes `?`."""
         if not line.strip() or _is_message(line):
             yield from filter(str.strip, (line,))
             return
@@ -216,7 +218,9 @@ class _Lines:
 
 
 def _is_message(line: str) -> bool:
-    """Whether it is one; the library takes a request with an id that cannot be, such as null, for a notification."""
+    """Whether a line is a valid message; the library takes a request with an invalid id, such as null, for a
+    notification.
+    """
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:

@@ -57,7 +57,7 @@ class InstalledModel(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """All files together."""
+        """The size of all files together, in bytes."""
         return sum(file.size_bytes for file in self.files)
 
 
@@ -78,9 +78,9 @@ def write_manifest(directory: Path, installed: InstalledModel) -> None:
 
 
 def read_installed(model_dir: Path, name: str) -> InstalledModel:
-    """The model installed as `name`, its files there and of the right size.
+    """The model installed as `name`, after comparing the sizes of its files.
 
-    Raises: ModelMissing when it is not installed, ModelCorrupt when its manifest or the size of a file is off.
+    Raises: ModelMissing if it is not installed, ModelCorrupt if its manifest or a file's size is wrong.
     """
     directory = model_dir / name
     try:
@@ -119,9 +119,9 @@ def list_models(model_dir: Path) -> tuple[str, ...]:
 
 
 def verify_model(model_dir: Path, name: str, progress: Callable[[str, int, int], None] | None = None) -> InstalledModel:
-    """The model installed as `name`, every file of the right size and checksum.
+    """The model installed as `name`, after comparing the size and checksum of every file.
 
-    Raises: ModelMissing when it is not installed, ModelCorrupt naming the first file that is off.
+    Raises: ModelMissing if it is not installed, ModelCorrupt with the first file that differs.
     """
     installed = read_installed(model_dir, name)
     done_bytes = 0

@@ -25,7 +25,7 @@ class Lack(NamedTuple):
 
 
 def lacking_packages(modules: Sequence[str], extra: str) -> list[Lack]:
-    """Those of `modules` that cannot be found; kb's optional part `extra` brings them. Nothing is imported."""
+    """Those of `modules` that are not installed; kb's optional part `extra` installs them. Imports nothing."""
     from kb.installation import extra_command
 
     absent = [module for module in modules if find_spec(module) is None]
@@ -33,7 +33,7 @@ def lacking_packages(modules: Sequence[str], extra: str) -> list[Lack]:
 
 
 def lacking_tesseract(languages: Sequence[str] = ()) -> list[Lack]:
-    """The program tesseract where it is not on the PATH; else its data for `languages`, which it does not have."""
+    """The program tesseract if it is not on the PATH, or else those of its `languages` that are missing."""
     if shutil.which("tesseract") is None:
         return [Lack("the program tesseract", _TESSERACT_HINT)]
     return [Lack(f"tesseract's data for {language}", _TESSERACT_HINT) for language in languages]

@@ -1,4 +1,4 @@
-"""Tells when something below a folder has changed: by the system's notices, or by looking again and again."""
+"""Reports when something below a folder has changed: by notices of the system, or by looking again and again."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ def changes(
     polling: bool = False,
     tell: Callable[[How], None],
 ) -> Iterator[None]:
-    """Yields after changes that a walk of `root` may notice, for ever; not for changes below kb's `own` folders.
+    """Yields after changes that a walk of `root` may notice, for ever; ignores changes below kb's `own` folders.
 
-    It tells how it watches, and again whenever that changes: by `polling` where the folder is on another machine, or
-    where the system has no more notices to give; `gone` while there is no such folder. It yields when it is back.
+    `tell` is called with how it watches, and again when that changes: by `polling` if the folder is on another machine
+    or the system has no more notices to give; `gone` as long as the folder does not exist. It yields when the folder is
+    back.
     """
     polling = polling or is_remote(root)
     while True:
@@ -103,7 +104,7 @@ def _identity(root: Path) -> tuple[int, int]:
 
 
 def is_remote(root: Path, mounts: Path = Path("/proc/self/mountinfo")) -> bool:
-    """Whether a folder is on another machine's file system, as far as the system says."""
+    """Whether a folder is on another machine's file system, as far as the system tells."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:

@@ -71,7 +71,7 @@ def _folders(top: str) -> tuple[str, str]:
 
 
 def _head(git_dir: str, common: str) -> tuple[str | None, str | None]:
-    """The branch that is checked out and its commit. Raises: ValueError for a HEAD that names neither."""
+    """The checked out branch and its commit, either may be None. Raises: ValueError for a HEAD that names neither."""
     head = _read(os.path.join(git_dir, "HEAD")).strip()
     if _HEX.match(head):
         return None, head

@@ -331,9 +331,8 @@ class _Walk:
                     yield selected
 
     def _count_unsupported(self, name: str, parent: Folder) -> bool:
-        """Counts a file of no known kind, unless it is hidden, left out by a rule, or in a folder without selection.
-
-        Returns whether it did.
+        """Counts a file of an unknown kind and returns True; False if it is hidden, left out by a rule, or in a folder
+        without selected files.
         """
         folder = parent.prefix
         if folder not in self._is_asked_for:
@@ -383,7 +382,7 @@ class _Walk:
         return OutsideLink(path, source, self._follow_outside)
 
     def _of_other_root(self, source: str, path: str) -> SkippedFile | None:
-        """Why the real path `source` is not taken at `path`, if the walk of another root takes it."""
+        """The skipped file if the walk of another root takes the real path `source`; else None."""
         if self.elsewhere and os.path.join(source, "").startswith(self.elsewhere):
             return SkippedFile(WorkspacePath(path), "another source")
         return None

@@ -117,14 +117,14 @@ class ListDialog(ModalScreen[Chosen]):
         raise NotImplementedError
 
     def choose(self, row: int) -> None:
-        """A row was chosen."""
+        """Called when a row was chosen."""
         raise NotImplementedError
 
     def type_in(self, text: str) -> None:
-        """Enter, where no row is marked."""
+        """Called for Enter when no row is marked, with the typed text."""
 
     def on_mount(self) -> None:
-        """Fill the list with every row."""
+        """Fills the list with every row."""
         self._list.can_focus = False
         self._fill("")
 
@@ -142,7 +142,7 @@ class ListDialog(ModalScreen[Chosen]):
             self.choose(self._list.highlighted)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click is Enter."""
+        """Chooses the clicked row."""
         event.stop()
         self.choose(event.option_index)
 
@@ -219,7 +219,7 @@ class ConversationsDialog(ListDialog[str | None]):
         self._shown: list[Conversation] = []
 
     def rows(self, letters: str) -> list[Option]:
-        """Those whose name or first question has the letters."""
+        """The conversations whose name or first question contains the letters."""
         self._shown = [each for each in self._all if letters in f"{each.session_id} {each.title or ''}".lower()]
         return [Option(self._row(each)) for each in self._shown]
 
@@ -228,7 +228,7 @@ class ConversationsDialog(ListDialog[str | None]):
         self.dismiss(self._shown[row].session_id)
 
     def type_in(self, text: str) -> None:
-        """A name that no conversation has begins a new one."""
+        """Begins a new conversation with the typed name."""
         if text:
             self.dismiss(text)
 

@@ -89,7 +89,7 @@ class MarkedRow:
 
     @property
     def place(self) -> str | None:
-        """Its citation."""
+        """The citation of the marked row; None if no row is marked."""
         row = self._found.marked
         return row.place if row is not None and row.place else None
 
@@ -137,7 +137,9 @@ class MarkedRow:
         self._app.refresh(layout=True)
 
     def _lines(self, row: Row) -> ShownLines:
-        """The lines to show. The passage of a page names its place more exactly; of a recording, less."""
+        """The lines to show for a row. The passage of a page gives its place more exactly than the citation, that of a
+        recording less.
+        """
         is_page = row.hit is not None and isinstance(row.hit.citation, PageCitation)
         view = view_document(self._session, row.place, row.hit.chunk_id if row.hit and is_page else None)
         return shown_lines(view, self._say)

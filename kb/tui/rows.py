@@ -88,7 +88,7 @@ def _snippet(hit: Passage) -> Text:
 
 
 def _around_match(text: Text, width: int) -> Text:
-    """So much of a text that its first match is shown with some words before it."""
+    """The part of a text that shows its first match with some words before it, in `width` cells."""
     start = next((span.start for span in text.spans if span.style == "match"), 0)
     shown = text
     if cell_len(text.plain) > width and cell_len(text.plain[:start]) > width // 2:
@@ -102,7 +102,7 @@ def _around_match(text: Text, width: int) -> Text:
 
 
 def cut_in_middle(text: str, width: int) -> str:
-    """`text` with its middle left out where it is wider than so many cells."""
+    """`text` without its middle if it is wider than `width` cells."""
     if cell_len(text) <= width:
         return text
     head, tail = set_cell_size(text, max(width // 3, 0)).rstrip(), text

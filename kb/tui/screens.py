@@ -100,7 +100,7 @@ class DocumentsScreen(AskingScreen):
         yield self._tree
 
     def on_mount(self) -> None:
-        """Reads the top."""
+        """Reads the top folder."""
         self._read(self._tree.root, _Place(""))
         self._tree.focus()
 
@@ -203,7 +203,7 @@ class RunsScreen(AskingScreen):
         yield self._below
 
     def on_mount(self) -> None:
-        """Reads them."""
+        """Reads the runs."""
         self.ask(lambda: list_runs(self._session), self._show)
 
     def action_mark(self) -> None:
@@ -221,7 +221,7 @@ class RunsScreen(AskingScreen):
         self._below.scroll_relative(y=pages * max(self._below.size.height - 1, 1), animate=False)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Compares."""
+        """Compares the chosen run."""
         run = self._runs[event.option_index]
         older = next((each for each in self._runs if each.suite == run.suite and each.run_no < run.run_no), None)
         before = self._marked or (older.run_id if older else None)

@@ -54,7 +54,7 @@ class Line(Input):
     """
 
     class Passed(Message):
-        """The keys typed before an action have been handled."""
+        """The message that the keys typed before an action have been handled."""
 
         def __init__(self, act: Callable[[], None]) -> None:
             super().__init__()
@@ -114,7 +114,7 @@ class Found(Vertical):
     """The list of results, with the text of an answer above it."""
 
     class Marked(Message):
-        """A row has been marked for a moment, so its document should be shown."""
+        """The message that a row has been marked for a moment, so that its document should be shown."""
 
         def __init__(self, row: Row) -> None:
             super().__init__()
@@ -172,7 +172,7 @@ class Found(Vertical):
         self._rows += added
 
     def scroll_text(self, pages: int) -> bool:
-        """Scrolls the answer's text; false where there is none further in that direction."""
+        """Scrolls the answer's text; False if there is no more text in that direction."""
         said = self._said
         if not said.display or not (said.scroll_y < said.max_scroll_y if pages > 0 else said.scroll_y > 0):
             return False

@@ -93,7 +93,7 @@ _MANY = tuple(each.name for each in OPTIONS if each.many)
 
 
 def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -> list[Route]:
-    """All addresses but those of the page itself. `csrf` goes to the page; answers are stored if it `may_write`."""
+    """All addresses except those of the page itself. The page gets `csrf`; answers are stored if it `may_write`."""
 
     def start(request: Request) -> WebStart:
         with session.reading_views() as base:
@@ -228,7 +228,7 @@ async def _body(request: Request) -> object:
 
 
 def _shown(answer: Answer) -> ShownAnswer:
-    """An answer with its text as HTML; a refusal has kb's words alone."""
+    """An answer with its text as HTML, None for a refusal."""
     return ShownAnswer(answer, None if answer.refusal_reason is not None else answer_html(answer.text))
 
 
@@ -243,10 +243,11 @@ def _judgements(body: object) -> tuple[str, list[tuple[Citation, int]]]:
 
 
 def _ask_request(session: Base, body: object, *, keep: bool) -> tuple[AskRequest, str | None]:
-    """The question of a body, and the stored answer that it follows: a line of `kb search --bulk` with its own fields.
+    """The question of a body, and the id of the stored answer before it: a line of `kb search --bulk` with further
+    fields.
 
-    `deep`: in steps. `after`: the id of the answer before it. `turns`: those before it, where they are not stored.
-    Raises: UsageError.
+    `deep`: answer in steps. `after`: the id of the answer before it. `turns`: the turns before it if they are not
+    stored. Raises: UsageError.
     """
     line = {name: value for name, value in body.items() if name not in _ASKED} if isinstance(body, dict) else body
     deep, after, turns = (body.get(name) if isinstance(body, dict) else None for name in _ASKED)

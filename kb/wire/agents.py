@@ -31,11 +31,11 @@ class FoundPassage(NamedTuple):
         return self.hit.citation.path.rpartition("/")[0].partition("/")[0]
 
     def score(self) -> float:
-        """To three digits."""
+        """The score, rounded to three digits."""
         return round(self.hit.score, 3)
 
     def score_kind(self) -> str:
-        """By what it is ranked."""
+        """The name of the score."""
         return self.hit.score_kind
 
 
@@ -48,7 +48,7 @@ class FoundPassages(NamedTuple):
     page: SearchPage
 
     def note(self) -> str | None:
-        """What there is to say of the search."""
+        """The note of the search; None without one."""
         return self.page.result.note
 
     def hits(self) -> list[FoundPassage]:
@@ -74,15 +74,15 @@ class FetchedText(NamedTuple):
     place: FetchedPlace
 
     def before(self) -> str | None:
-        """The passage before it."""
+        """The citation of the passage before the text; None without one."""
         return self.place.before and self.place.before.uri
 
     def after(self) -> str | None:
-        """The passage after it."""
+        """The citation of the passage after the text; None without one."""
         return self.place.after and self.place.after.uri
 
     def linked_from(self) -> tuple[str, ...]:
-        """Links of other documents that reach it."""
+        """The citations of links from other documents to this one."""
         return tuple(each.to_uri() for each in self.place.linked_from)
 
 
@@ -101,11 +101,11 @@ class FetchedTexts(NamedTuple):
     pictures: tuple[Picture, ...]
 
     def places(self) -> list[FetchedText]:
-        """The texts."""
+        """The fetched texts."""
         return [FetchedText(each) for each in self.fetched.places]
 
     def failures(self) -> list[NotFetched]:
-        """What could not be fetched."""
+        """The places that could not be fetched."""
         return [NotFetched(each) for each in self.fetched.failures]
 
 
@@ -123,7 +123,7 @@ class AnswerStep(NamedTuple):
     hop: Hop
 
     def places(self) -> list[str]:
-        """Their citations."""
+        """The citations of the places that the step found."""
         return [each.citation.to_uri() for each in self.hop.places]
 
 
@@ -141,20 +141,20 @@ class GivenAnswer(NamedTuple):
     answer: Answer
 
     def likely_right(self) -> float | None:
-        """How likely it is right."""
+        """How likely the answer is right, 0 to 1; None if that is not known."""
         right = None if self.answer.evidence is None else self.answer.evidence.right
         return None if right is None else round(right, 3)
 
     def refusal_reason(self) -> str | None:
-        """Why nothing is answered."""
+        """Why the question is not answered; None for an answer."""
         return self.answer.refusal_reason
 
     def places(self) -> list[AnswerPlace]:
-        """What it rests on."""
+        """The places that the answer cites, or the nearest places of a refusal."""
         return [AnswerPlace(each) for each in self.answer.citations]
 
     def steps(self) -> tuple[AnswerStep, ...]:
-        """The steps it took, where it took several."""
+        """The steps of a deep answer; empty for any other answer."""
         return tuple(AnswerStep(each) for each in self.answer.hops)
 
 

@@ -46,7 +46,7 @@ _CHECKS_AT_ONCE = 16
 
 
 class Place(NamedTuple):
-    """Where the cluster is, and how much of it may be under way: bytes sent or expected back, not yet taken."""
+    """The address of a cluster, and the most bytes of tasks and results that may be under way at a time."""
 
     address: str
     is_insecure: bool
@@ -56,7 +56,7 @@ class Place(NamedTuple):
 
 
 class Check(NamedTuple):
-    """`ask(*arguments)` runs on a worker and returns its facts; `wanted` are those of this machine."""
+    """A check of a worker: it runs `ask(*arguments)`, which returns its facts; `wanted` are those of this machine."""
 
     ask: Callable[..., Facts]
     arguments: tuple[object, ...]
@@ -84,7 +84,7 @@ class ClusterState(NamedTuple):
 
 @dataclass(slots=True)
 class WorkerState:
-    """One worker: its threads, its facts, and why it gets no task at all, if so."""
+    """One worker: its threads, its facts and, if it gets no task at all, the reason."""
 
     threads: int
     facts: Facts = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Pending:
     running: Any = None  # distributed.Future
 
     def result(self, timeout_s: float | None = None) -> Done | Lost:
-        """What the function returned. Raises: TimeoutError; ClusterFailed where the cluster is gone."""
+        """Waits for the result of the function. Raises: TimeoutError; ClusterFailed if the cluster is gone."""
         done = self.answer.result(timeout_s)
         self.release(self)
         return done
@@ -146,26 +146,26 @@ class Cluster:
 
     @property
     def wanted(self) -> Facts:
-        """What this machine holds."""
+        """The facts of this machine."""
         return self._check.wanted
 
     @property
     def state(self) -> ClusterState:
-        """The figures of this moment."""
+        """The present numbers of workers, tasks and bytes."""
         with self._lock:
             fit = [each for each in self.workers.values() if each.refused is None]
             threads = sum(each.threads for each in fit)
             return ClusterState(len(fit), threads, self._done, len(self._tasks), self._sent, self._received)
 
     def lacking(self, needs: Iterable[str]) -> dict[str, str]:
-        """By address, why a worker gets no task with these needs."""
+        """The reason why a worker gets no task with these needs, by address; workers that can run it are left out."""
         wanted = frozenset(needs)
         with self._lock:
             said = {address: self._unfit(each, wanted) for address, each in self.workers.items()}
         return {address: why for address, why in said.items() if why is not None}
 
     def differences(self) -> dict[str, tuple[int, tuple[str, ...]]]:
-        """By address, a worker's threads, and everything that is not there as it is here."""
+        """For each worker, by address, its threads and everything in which it differs from this machine."""
         with self._lock:
             return {
                 address: (
@@ -264,7 +264,7 @@ class Cluster:
         return frozenset(address for address, each in self.workers.items() if self._unfit(each, needs) is None)
 
     def _unfit(self, worker: WorkerState, needs: frozenset[str]) -> str | None:
-        """Why a worker cannot run a task with these needs; None where it can."""
+        """Why a worker cannot run a task with these needs; None if it can."""
         if worker.refused is not None:
             return worker.refused
         for name in sorted(needs):
@@ -303,10 +303,7 @@ class Cluster:
                 return
 
     def _look(self) -> None:
-        """Begins to check new workers; opens waiting tasks to those that passed, restarts those that none may run.
-
-        Raises: ClusterFailed.
-        """
+        """Checks new workers, and restarts the tasks that no other worker may run. Raises: ClusterFailed."""
         try:
             there = dict(self._client.nthreads())
         except Exception as error:  # whatever a broken connection raises
@@ -378,7 +375,7 @@ class Cluster:
             pass
 
     def _collected(self) -> bool:
-        """Waits for ended tasks and takes their answers; False where no more are to be taken."""
+        """Waits for finished tasks and takes their answers; False if no more are to be taken."""
         ended = [self._ended.get()]
         while not self._ended.empty():
             ended.append(self._ended.get())
@@ -406,7 +403,7 @@ class Cluster:
         return bool(self._client.status != "running")
 
     def _take(self, task: Pending, answer: object) -> None:
-        """Checks an answer: of this task, readable, and a result that its submitter accepts."""
+        """Checks an answer: it belongs to this task, can be read, and its result is accepted by the submitter."""
         match answer:
             case (str(worker), str(digest), bytes(packed)) if digest == task.digest:
                 self._received += len(packed)
@@ -426,7 +423,7 @@ class Cluster:
                 self._again(task, "gave no answer that can be read")
 
     def _refuse(self, task: Pending, address: str, why: str) -> None:
-        """Gives a worker no other task, and this one to another."""
+        """Excludes a worker from further tasks, and gives this task to another worker."""
         worker = self.workers.setdefault(address, WorkerState(0))
         worker.refused = worker.refused or why
         self._again(task, why)
@@ -456,7 +453,7 @@ class Cluster:
         task.answer.set_result(result)
 
     def _fail(self, error: ClusterFailed) -> None:
-        """Ends every task with an error; those that came back stay."""
+        """Ends every open task with an error; results that have arrived stay."""
         with self._lock:
             self._failure = self._failure or error
             for task in self._tasks:
@@ -466,7 +463,9 @@ class Cluster:
 
 
 class ClusterPool(Generic[Key]):
-    """Tasks on a cluster named by keys, as `WorkerPool` has them; progress of running tasks is not reported."""
+    """Tasks on a cluster, named by keys, with the interface of `WorkerPool`; the progress of running tasks is not
+    reported.
+    """
 
     def __init__(
         self,
@@ -495,7 +494,7 @@ class ClusterPool(Generic[Key]):
         self._keys[task.answer] = key, task
 
     def replies(self, timeout_s: float) -> Iterator[tuple[Key, Done | Lost]]:
-        """The results that are there; waits up to `timeout_s` for the first. Raises: ClusterFailed after the last."""
+        """The results that have arrived; waits `timeout_s` at most for the first. Raises: ClusterFailed at the end."""
         ended = wait(self._keys, timeout_s, FIRST_COMPLETED).done if self._keys else ()
         failure = None
         for answer in ended:
@@ -514,7 +513,7 @@ _here = threading.local()
 
 
 def in_process(limits: Limits, function: Callable[..., object], *arguments: object) -> Done | Lost:
-    """Runs on a worker: the function in a process within limits, as at home, so that its crash is not the worker's."""
+    """Runs on a worker: calls the function in a process within limits, so that a crash does not end the worker."""
     pool: WorkerPool[None] | None = getattr(_here, "pool", None)
     if pool is None:
         pool = _here.pool = WorkerPool(1, limits._replace(idle_s=_PATIENCE_S))
@@ -522,14 +521,14 @@ def in_process(limits: Limits, function: Callable[..., object], *arguments: obje
 
 
 def _answered(payload: bytes) -> tuple[str, str, bytes]:
-    """Runs on a worker: its address, the hash of what it was given, and what the function returns."""
+    """Runs on a worker: returns its address, the hash of what it received, and the function's result."""
     from distributed import get_worker
 
     return get_worker().address, content_hash(payload), pickle.dumps(_called(payload))
 
 
 def _called(payload: bytes) -> object:
-    """Runs on a worker, and beside its tasks."""
+    """Runs on a worker, in addition to its tasks: calls the function in the payload."""
     function, arguments = pickle.loads(payload)
     return function(*arguments)
 
@@ -541,7 +540,7 @@ def is_in_clear(address: str) -> bool:
 
 
 def _is_here(host: str) -> bool:
-    """Whether each address of a host is of this machine: only such an address can be bound."""
+    """Whether each address of a host belongs to this machine: only such an address can be bound."""
     try:
         found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
         for family, kind, protocol, _, place in found:

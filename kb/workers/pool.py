@@ -50,10 +50,10 @@ _ORPHAN_GRACE_S = 30
 
 
 class Limits(NamedTuple):
-    """Limits of a worker: memory in all, and processor seconds without a sign of progress; None for no limit.
+    """The limits of a worker: memory, and processor seconds without a sign of progress; None for no limit.
 
-    A worker idle for `idle_s` ends; the next task starts another. `niceness`: a search meanwhile goes first, unless a
-    person waits for the worker as well.
+    A worker ends after `idle_s` without a task; the next task starts another. With `niceness`, searches meanwhile have
+    priority; it is 0 if a person waits for the worker too.
     """
 
     memory_bytes: int | None = None
@@ -81,7 +81,7 @@ class Done(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """A task without a result: how its process ended, which limit it passed, or `by_cluster`, how a cluster lost it."""
+    """A task without a result: how its process ended, whether by a limit, or `by_cluster`, how a cluster lost it."""
 
     reason: str
     by_limit: bool
@@ -118,13 +118,13 @@ class _Worker(Generic[Key]):
     next_look: float = 0.0
 
     def note_progress(self) -> None:
-        """Starts both limits again."""
+        """Restarts both limits, since the task has made progress."""
         self.quiet_since = monotonic()
         self.quiet_from_cpu_s = tree_cpu_s(self.spawned.process.pid)
         self.next_look = self.quiet_since + _LOOK_S
 
     def exceeded(self, limits: Limits) -> str | None:
-        """Which limit the running task has passed, in words; None if none."""
+        """The limit that the running task has exceeded, in words; None if none."""
         now = monotonic()
         if limits.quiet_cpu_s is None or not self.tasks or now < self.next_look:
             return None
@@ -157,7 +157,7 @@ class WorkerPool(Generic[Key]):
         return len(self._workers) < self._size or any(len(each.tasks) < self._in_hand for each in self._workers)
 
     def submit(self, key: Key, function: Callable[..., object], *arguments: object) -> None:
-        """Hands `function(tell, *arguments)` to a process; there must be room. It is named by its module."""
+        """Gives `function(tell, *arguments)` to a process, as module and name; `has_room` must be True."""
         self._hand_over(_Task(key, pickle.dumps((function, arguments, self._limits.quiet_wall_s))))
 
     def replies(self, timeout_s: float) -> Iterator[tuple[Key, Told | Done | Lost]]:
@@ -185,7 +185,7 @@ class WorkerPool(Generic[Key]):
                         return reply
 
     def close(self) -> None:
-        """Ends all processes, also in the middle of a task."""
+        """Ends all processes, even in the middle of a task."""
         for worker in list(self._workers):
             self._discard(worker)
 

@@ -66,7 +66,9 @@ class Spawned:
 
 
 def spawn(start: str, *arguments: str) -> Spawned:
-    """Runs the Python statements `start`, which call `serve_parent`, with `arguments` behind their own."""
+    """Starts a process that runs the Python statements `start`, which must call `serve_parent`; `arguments` are added
+    to argv.
+    """
     work_read, work_write = os.pipe()
     reply_read, reply_write = os.pipe()
     life_read, life = os.pipe()
@@ -106,7 +108,7 @@ def make_scratch() -> Path:
 
 
 def own_scratch(scratch: Path) -> int:
-    """Takes the folder for this process: all its temporary files go there. Returns the descriptor of the lock."""
+    """Makes the folder the place of all temporary files of this process. Returns the descriptor of its lock."""
     tempfile.tempdir = os.environ["TMPDIR"] = str(scratch)
     lock = os.open(scratch / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -119,7 +121,7 @@ def remove_scratch(scratch: Path) -> None:
 
 
 def remove_left_behind() -> None:
-    """Removes the folders of this user's processes that were killed together with their parents."""
+    """Removes the temporary folders of this user's processes that were killed together with their parents."""
     for scratch in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         if _is_left_behind(scratch):
             remove_scratch(scratch)
@@ -148,7 +150,7 @@ def _is_left_behind(scratch: Path) -> bool:
 
 
 def tree_cpu_s(pid: int) -> float:
-    """Processor seconds of a process and of all it has started; 0 for one that is gone."""
+    """The processor seconds of a process and of everything it has started; 0 if it is gone."""
     spent = spent_by_process()
     total_s, todo = 0.0, [pid]
     while todo:
@@ -184,7 +186,7 @@ def spent_by_ps() -> Spent:
 
 
 def _seconds(time: str) -> float:
-    """`[days-][hours:]minutes:seconds`."""
+    """The seconds in a time of the form `[days-][hours:]minutes:seconds`."""
     days, _, clock = time.rpartition("-")
     seconds = 0.0
     for part in clock.split(":"):

@@ -53,7 +53,7 @@ class Wanted(NamedTuple):
 
     @property
     def is_paged(self) -> bool:
-        """Whether one page is wanted; its last line says how to get the next."""
+        """Whether to print one page, whose last line says how to get the next."""
         return self.max_tokens is not None or self.cursor is not None
 
 
@@ -109,7 +109,7 @@ def _shown(call: Call, found: SearchResponse, wanted: Wanted) -> int:
 
 
 def _narrowed(base: Base, query: SearchQuery, wanted: Wanted) -> SearchResult:
-    """The best hits with enough score, at most `per_file` of a file; searches deeper until there are enough."""
+    """The best hits with enough score, at most `per_file` from each file; searches deeper until there are enough."""
     k = query.k
     while True:
         result = search(base, query._replace(k=k))
@@ -145,7 +145,7 @@ def _print(call: Call, found: SearchResponse, wanted: Wanted) -> None:
 
 
 def _show_trace(trace: SearchTrace) -> None:
-    """Prints the stages on stderr, so that a program reads hits alone."""
+    """Prints the stages on stderr, so that stdout has only hits."""
     for stage in trace.stages:
         click.echo(f"{stage.name:<11}{stage.ms:9.2f} ms  {stage.things} {stage.unit}", err=True)
         for name, runs, ms in stage.statements:
@@ -238,7 +238,7 @@ def run_bulk(config: Config, mode: SearchMode | None, k: int | None) -> int:
 
 
 def _lines(stdin: BinaryIO) -> Iterator[bytes]:
-    """Yields the lines; of a line above the limit, its beginning, one byte longer than the limit."""
+    """The lines of stdin; of a line above the limit, only its beginning, one byte longer than the limit."""
     while line := stdin.readline(MAX_LINE_BYTES + 1):
         rest = line
         while len(rest) > MAX_LINE_BYTES and not rest.endswith(b"\n"):

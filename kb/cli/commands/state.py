@@ -91,7 +91,7 @@ def status_command(call: Call, as_json: bool) -> None:
 
 
 def _job_row(job: Job) -> tuple[str, str] | None:
-    """A row for long work that runs, or that failed; None for other."""
+    """A row for long work that is running or has failed; None for other work."""
     progress = job.progress
     how_far = f"{job.kind} since {local_time(job.created_at)}"
     if progress is not None and progress.total:
@@ -108,7 +108,7 @@ def _job_row(job: Job) -> tuple[str, str] | None:
 
 
 def _unread_rows(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:
-    """A row for each kind and reason of files that are not read, of many the first."""
+    """A row for each kind and reason of files that are not read; if there are many, only the first."""
     shown = groups if len(groups) <= _UNREAD_ROWS else groups[: _UNREAD_ROWS - 1]
     for name, group in zip(("not read", *[""] * len(groups)), shown, strict=False):
         hint = f" ({group.hint})" if group.hint else ""

@@ -121,7 +121,7 @@ class _Keeper:
         self._notes: set[str] = set()
 
     def keep(self, *, polling: bool) -> None:
-        """Runs until it is interrupted; an ingest that runs then ends after its current step."""
+        """Runs until it is interrupted; a running ingest then ends after its current step."""
         for source in self._call.config.sources.every:
             Thread(target=self._await_changes, args=(source, polling), name="kb-changes", daemon=True).start()
         has_changed, pause_s = False, 0
@@ -218,13 +218,13 @@ def _say(text: str, head: str) -> None:
 
 
 class _Embedding:
-    """Says how many passages are found by their words only, and for how long."""
+    """Prints how many passages can be found only by their words so far, and for about how long."""
 
     def __init__(self) -> None:
         self._began = self._told = time.monotonic()
 
     def show(self, done: int, total: int) -> None:
-        """Says it at the beginning and then every minute, where there are many."""
+        """Prints it at the beginning and then every minute, if there are many passages."""
         now = time.monotonic()
         if total < _TOLD_FROM_PASSAGES or (done and now - self._told < _TOLD_EVERY_S):
             return

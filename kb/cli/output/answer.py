@@ -35,7 +35,7 @@ _PAINT: Mapping[SpanKind, Style] = {"piece": HEADING, "claim": {}, "marker": PLA
 
 
 class Tokens:
-    """The pieces of a generated text, shown as they come where the output is a terminal, folded to its width."""
+    """Prints the pieces of a generated text as they come, folded to the width, if the output is a terminal."""
 
     def __init__(self, live: bool) -> None:
         self._live = live
@@ -43,7 +43,7 @@ class Tokens:
         self.shown = ""
 
     def take(self, event: AskEvent) -> None:
-        """Shows the next piece, and the steps on the way to it."""
+        """Prints the next piece, or the step of a deep answer."""
         if self._live and isinstance(event, HopTaken):
             echo_folded(plain_line(hop_line(event.hop)), head=f"{event.hop.number}. ", style=QUIET, err=True)
         elif self._live and isinstance(event, Generated):
@@ -52,7 +52,7 @@ class Tokens:
             self._write(self._folding.feed(piece))
 
     def end(self) -> None:
-        """Shows the last word and ends the line."""
+        """Prints the last word and ends the line."""
         if self.shown:
             self._write(self._folding.end() + "\n")
 

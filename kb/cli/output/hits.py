@@ -54,7 +54,7 @@ def _show_hit(hit: Passage, number: str, explain: bool, is_terminal: bool, links
 
 
 def _show_code(hit: Passage, citation: CodeCitation) -> None:
-    """The definition, its signature where the snippet does not show it, and the lines of the snippet."""
+    """Prints a definition, its signature if the snippet does not show it, and the lines of the snippet."""
     repository = f"  {hit.repository.label}" if hit.repository else ""
     echo_folded(plain_line(citation.label(hit.title) + repository), head=_INDENT, style=HEADING)
     snippet = plain(hit.snippet)
@@ -69,7 +69,7 @@ def _show_code(hit: Passage, citation: CodeCitation) -> None:
 
 
 def _show_snippet(hit: Passage, width: int) -> None:
-    """The snippet, its code line by line, the rest folded."""
+    """Prints a snippet: code line by line, the rest folded."""
     color = use_color()
     snippet = plain(hit.snippet)
     at = 0
@@ -81,7 +81,7 @@ def _show_snippet(hit: Passage, width: int) -> None:
 
 
 def _explained(retrieval: RetrievalDetail) -> Iterator[str]:
-    """One line a channel, and one for their sum."""
+    """One line for each channel's score, and one for their sum."""
     if retrieval.lexical_score is not None:
         share = "" if retrieval.lexical_share is None else f"  share {retrieval.lexical_share:.2f}"
         yield f"words (bm25)     rank {retrieval.lexical_rank}  score {retrieval.lexical_score:.2f}{share}"
