@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -219,7 +220,7 @@ def test_the_rules_of_the_folder_hold_in_its_archives(workspace: Workspace) -> N
     assert report.unsupported == {".raw": 1, ".zip": 1}
 
 
-def test_korean_names_of_windows_are_read_right(tmp_path: Path) -> None:
+def test_names_that_are_not_utf_8_are_read_right(tmp_path: Path) -> None:
     names = ("프로젝트\\회의록.md", "똠방각하.md")
     path = tmp_path / "x.zip"
     made = zipped({f"{'A' * len(name.encode('cp949'))}{at}": "x" for at, name in enumerate(names)})
@@ -228,6 +229,14 @@ def test_korean_names_of_windows_are_read_right(tmp_path: Path) -> None:
         made = made.replace(b"A" * len(raw) + str(at).encode(), raw + b" ")
     path.write_bytes(made.replace(b"PK\1\2\x14\x03", b"PK\1\2\x14\0"))
     assert {member.name.rstrip() for member in archive_at(str(path)).members} == {"프로젝트/회의록.md", "똠방각하.md"}
+    info, japanese = zipfile.ZipInfo("AAAAAA.md"), "議事録"
+    raw = japanese.encode("cp932") + b".md"
+    info.extra = struct.pack("<HHBL", 0x7075, 17, 1, zlib.crc32(raw)) + f"{japanese}.md".encode()
+    path.write_bytes(zipped({}))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(info, "x")
+    path.write_bytes(path.read_bytes().replace(b"AAAAAA.md", raw))
+    assert [member.name for member in archive_at(str(path)).members] == ["議事録.md"]
     path.write_bytes(zipped({"Maaller.md": "x"}).replace(b"Maaller", "Müüller".encode("cp437")))
     assert [member.name for member in archive_at(str(path)).members] == ["Müüller.md"]
 

@@ -9,6 +9,7 @@ anything is unpacked: of a ZIP by its directory, of a tar while it is read.
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -146,7 +147,7 @@ def _faults_told(what: str) -> Iterator[None]:
     try:
         yield
     except _FAULTS as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the disk, not of the bytes
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # of the disk
             raise
         raise ExtractFailed(f"{what}: {worded(error)}", _EXTRACT) from error
 
@@ -198,6 +199,7 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[tuple[bytes, _Entry]]:
     for info in archive.infolist():
         mode = info.external_attr >> 16
         raw = info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437")
+        raw = _unicode_name(info.extra, raw)
         if info.create_system == 0:  # no second byte of CP949 is one
             raw = raw.replace(b"\\", b"/")
         if raw.endswith(b"/") or stat.S_ISLNK(mode):
@@ -210,6 +212,16 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[tuple[bytes, _Entry]]:
         elif stat.S_IFMT(mode) not in (0, stat.S_IFREG):
             flaw = "the member is not a regular file"
         yield raw, _Entry(info.file_size, _dos_time(info.date_time), flaw, info)
+
+
+def _unicode_name(extra: bytes, raw: bytes) -> bytes:
+    """The name in the extra field Unicode Path (0x7075, APPNOTE 4.6.9) where it is that of `raw`, else `raw`."""
+    while len(extra) >= 4:
+        tag, size = struct.unpack_from("<HH", extra)
+        if tag == 0x7075 and size > 5 and extra[5:9] == zlib.crc32(raw).to_bytes(4, "little"):
+            return extra[9 : 4 + size]
+        extra = extra[4 + size :]
+    return raw
 
 
 def _dos_time(written: tuple[int, ...]) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from typing import TextIO
 
+from kb.domain.kinds import MEMBER
 from kb.domain.text import plain_line
 from kb.errors import UsageError
 
@@ -130,9 +131,11 @@ class Folding:
 
 
 def link(text: str, path: str) -> str:
-    """`text` as an OSC 8 hyperlink to a file on this machine."""
+    """`text` as an OSC 8 hyperlink to a file on this machine, of a member of an archive to the archive."""
     from urllib.parse import quote
 
+    if MEMBER in path and not os.path.lexists(path):
+        path = path.partition(MEMBER)[0]
     return f"\x1b]8;;file://{os.uname().nodename}{quote(path)}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
