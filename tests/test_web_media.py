@@ -113,7 +113,7 @@ def test_the_words_of_a_page_have_their_places(served: Served) -> None:
         assert 0 <= line["x"] < line["x"] + line["width"] <= 595
         assert 0 <= line["y"] < line["y"] + line["height"] <= 842
     view = served.ask("/api/document", {"at": "handbook-en.pdf#page=2"}).json
-    assert view["pages"] == [{"width": 595, "height": 842}] * 10
+    assert view["pages"] == [{"width": 595, "height": 842, "label": str(number)} for number in range(11, 21)]
     assert "pages" not in served.ask("/api/document", {"at": "note.md"}).json
 
 

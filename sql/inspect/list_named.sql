@@ -1,4 +1,4 @@
--- List documents whose title and path hold all of these words, those with the words in the title first, then by their last change.
+-- List documents whose title and path hold all of these words: first those with words of the title that begin so, then by their last change.
 -- returns many kb.domain.results.inspection.DocumentRow
 -- param words_json TEXT  JSON array of words in lower case; none: all documents
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
@@ -22,7 +22,9 @@ WITH words AS (
 ), named AS (
   SELECT
     d.doc_id,
-    (SELECT count(*) FROM words AS w WHERE instr(lower(d.title), w.word) > 0) AS in_title
+    (
+      SELECT sum((instr(lower(d.title), w.word) > 0) + (instr(' ' || lower(d.title), ' ' || w.word) > 0)) FROM words AS w
+    ) AS in_title
   FROM documents AS d
   WHERE (:doc_ids_json IS NULL OR d.doc_id IN (SELECT value FROM json_each(:doc_ids_json)))
     AND NOT EXISTS (SELECT 1 FROM words AS w WHERE instr(lower(d.title || ' ' || d.workspace_path), w.word) = 0)
