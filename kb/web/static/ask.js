@@ -170,8 +170,9 @@ function add({ answer, html }, state, holder) {
       h("h2", { class: `verdict ${answer.state}` }, verdictOf(answer)),
       answer.state === "unsure" ? h("p", { class: "caution" }, t("unsureHelp")) : null,
       isRefused ? null : text,
+      isRefused ? cards : null, // before any other word on why
       answer.notes.map((note) => h("p", { class: "hint", lang: languageOf(note) }, note)),
-      cards,
+      isRefused ? null : cards,
       doubtful(answer),
       h("div", { class: "made" }, isRefused ? null : h("span", {}, madeBy(answer, isQuoted)), h("span", {}, seconds(answer.usage.latency_ms)), why(answer, state)),
       footnotes(answer),
