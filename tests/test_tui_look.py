@@ -216,7 +216,7 @@ def test_the_lines_of_a_note_stay_as_they_are_in_the_file() -> None:
     ("snippet", "shown"),
     [
         ("- [ ] buy **torque** drivers", "buy torque drivers"),
-        ("```python def push ``` <Youtube id=x /> ## Next", "def push    Next"),
+        ("```python def push ``` <Youtube id=x /> ## Next", "def push Next"),
         ("[!warning] see [the log](log.md)", " see the log"),
     ],
 )

@@ -84,7 +84,7 @@ def _snippet(hit: Passage) -> Text:
     for number, (start, end) in enumerate(pairwise(edges)):
         found.append(re.sub(r"\s", " ", clean(hit.snippet[start:end])), "match" if number % 2 else None)
     shown = unmarked(found)
-    return shown[len(shown.plain) - len(shown.plain.lstrip()) :]
+    return Text(" ").join(shown[word.start() : word.end()] for word in re.finditer(r"\S+", shown.plain))
 
 
 def _around_match(text: Text, width: int) -> Text:
