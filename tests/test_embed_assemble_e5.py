@@ -156,7 +156,7 @@ def unit(values: Floats) -> Floats:
 def test_the_tokens_of_a_question_are_its_own(assembled: tuple[Path, dict[str, Floats]], optimised: bool) -> None:
     directory, tensors = assembled
     encoder = open_installed_query_encoder(directory, MODEL, optimised=optimised)
-    ids = encoder.vocabulary.token_ids("query: abc")
+    ids = encoder.tokens.token_ids("query: abc")
     wanted = unit(states(tensors, [0, *ids, 2])[4:-1])
     got = rows(encoder.encode("abc").tokens)
     assert got.shape == wanted.shape
@@ -168,7 +168,7 @@ def test_a_long_question_has_the_tokens_of_all_its_windows(assembled: tuple[Path
     directory, _ = assembled
     encoder = open_installed_query_encoder(directory, MODEL, optimised=False)
     text = "abcdefghijabcdefghij"
-    assert len(rows(encoder.encode(text).tokens)) == len(encoder.vocabulary.token_ids(f"query: {text}")) - 3
+    assert len(rows(encoder.encode(text).tokens)) == len(encoder.tokens.token_ids(f"query: {text}")) - 3
 
 
 def test_passages_have_their_vectors_and_the_tokens_of_the_same_pass(assembled: tuple[Path, dict[str, Floats]]) -> None:
@@ -200,7 +200,7 @@ def test_a_graph_of_an_earlier_kb_gives_its_vectors_and_no_tokens(
     earlier = MODEL._replace(has_tokens=False)
     encoder = open_installed_query_encoder(tmp_path, earlier, optimised=False)
     vector, tokens = encoder.encode("abc")
-    wanted = tensors["emb.word"][[0, *encoder.vocabulary.token_ids("query: abc"), 2]].mean(axis=0)
+    wanted = tensors["emb.word"][[0, *encoder.tokens.token_ids("query: abc"), 2]].mean(axis=0)
     np.testing.assert_allclose(np.frombuffer(vector, "<f4"), wanted / np.linalg.norm(wanted), atol=1e-6)
     assert tokens is None
     bulk = open_installed_embedder(tmp_path, earlier, threads=1).embed(["abc"], "query")

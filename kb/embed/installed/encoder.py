@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
 from kb.embed.installed.onnx_library import Session, Tensor, open_session
-from kb.embed.installed.vocabulary import VOCABULARY_FILE, UnigramVocabulary, open_vocabulary
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt
 from kb.models.manifest import reinstall_hint
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from kb.domain.embeddings import Vectors
-    from kb.embed.installed.vocabulary import WordTokens
 
     Floats: TypeAlias = memoryview[float]
 
@@ -84,7 +83,7 @@ class InstalledQueryEncoder(NamedTuple):
 
     model: EmbeddingModel
     graph: EncoderGraph
-    vocabulary: UnigramVocabulary
+    tokens: WordTokens
 
     @property
     def provider(self) -> str:
@@ -94,7 +93,7 @@ class InstalledQueryEncoder(NamedTuple):
     def encode(self, text: str) -> EncodedQuestion:
         """The vector, and the tokens of the question's words, or all tokens where it has none. Raises: ModelError."""
         width = self.model.dimensions
-        ids = self.vocabulary.token_ids(PREFIXES["query"] + encoder_text(text))
+        ids = self.tokens.token_ids(PREFIXES["query"] + encoder_text(text))
         sums = [0.0] * width
         kept, every = bytearray(), bytearray()
         for at, window in enumerate(self.graph.windows(ids)):
@@ -176,8 +175,6 @@ def open_installed_embedder(directory: Path, model: EmbeddingModel, threads: int
 
     import numpy  # noqa: F401  words are cut faster where it is
 
-    from kb.embed.installed.vocabulary import WordTokens
-
     _keep_numpy_to_one_thread()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="encode") if threads > 1 else None
     tokens = WordTokens(open_vocabulary(directory / VOCABULARY_FILE))
@@ -189,8 +186,8 @@ def open_installed_query_encoder(directory: Path, model: EmbeddingModel, *, opti
 
     An `optimised` graph takes longer to load than it saves for the one question of a fresh process.
     """
-    vocabulary = open_vocabulary(directory / VOCABULARY_FILE)
-    return InstalledQueryEncoder(model, _graph(directory, model, optimised=optimised), vocabulary)
+    tokens = WordTokens(open_vocabulary(directory / VOCABULARY_FILE))
+    return InstalledQueryEncoder(model, _graph(directory, model, optimised=optimised), tokens)
 
 
 def _graph(directory: Path, model: EmbeddingModel, *, optimised: bool) -> EncoderGraph:

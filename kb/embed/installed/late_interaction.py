@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from functools import cache
+from itertools import chain, repeat
 from pathlib import Path
 
 from kb.embed.installed.onnx_library import Session, Tensor, open_session
@@ -36,7 +37,7 @@ def late_scores(question: bytes, passages: Sequence[tuple[int, bytes]]) -> list[
         "scales": Tensor("float16", (sum(counts), 1), b"".join(kept[count * halves :] for count, kept in passages)),
     }
     asked = given["question"].shape[0]
-    passage = array("q", (number for number, count in enumerate(counts) for _ in range(count)))
+    passage = array("q", chain.from_iterable(map(repeat, range(len(counts)), counts)))
     given["passage"] = Tensor("int64", (len(passage), 1), passage)
     given["least"] = Tensor("float32", (len(counts), asked), array("f", [_LEAST]) * (len(counts) * asked))
     return list(_session().run(given, "scores").values)

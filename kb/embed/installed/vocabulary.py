@@ -210,7 +210,7 @@ class WordTokens:
         self._vocabulary = vocabulary
         separators = [each for each in _SEPARATORS if vocabulary.replaced(each.encode()) == SPACE]
         self._separator = re.compile(f"[{re.escape(''.join(separators))}]")
-        self._longest = vocabulary.longest_by_beginning() if "numpy" in sys.modules else None
+        self._longest: Sequence[int] | None = None
         self._known: dict[str, Sequence[int]] = {}
         self._ends: dict[bytes, list[int]] = {}
 
@@ -233,7 +233,7 @@ class WordTokens:
                 token
                 for part in self._parts(word)
                 if part
-                for token in self._vocabulary.segmented(METASPACE + part, self._longest)
+                for token in self._segmented(METASPACE + part)
             ]
             if len(self._known) >= _MOST_WORDS:
                 self._known.clear()
@@ -263,8 +263,14 @@ class WordTokens:
         """The ids of a word at the start or end of a text."""
         known = self._ends.get(word)
         if known is None:
-            known = self._vocabulary.segmented(word, self._longest)
+            known = self._segmented(word)
             if len(self._ends) >= _MOST_ENDS:
                 self._ends.clear()
             self._ends[word] = known
         return known
+
+    def _segmented(self, word: bytes) -> list[int]:
+        """The ids of a word with a metaspace; with fewer look-ups as soon as something else has loaded numpy."""
+        if self._longest is None and "numpy" in sys.modules:
+            self._longest = self._vocabulary.longest_by_beginning()
+        return self._vocabulary.segmented(word, self._longest)
