@@ -358,9 +358,10 @@ def test_an_ann_index_gives_the_hits_of_the_exact_scan(
 def test_mirrors_in_memory_give_the_hits_of_the_scan(
     own: Vault, fake_models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kb.operations.opening.vectors._LOAD_MIRROR_AT", 5)
+    monkeypatch.setattr("kb.operations.opening.vectors._LOAD_MIRROR_AT", 9)
     config = load(str(own.config), ())
-    questions = [SearchQuery(text, mode, 3) for text in ("pump in the cellar", "지하실 펌프") for mode in MODES]
+    texts, among = ("pump in the cellar", "지하실 펌프"), (SearchFilters(), SearchFilters(path_globs=("filler/**",)))
+    questions = [SearchQuery(text, mode, 3, each) for text in texts for mode in MODES for each in among]
     with open_base(config, many=True) as session:
         scanned = [find(session, question) for question in questions]
         with session.reading() as base:
@@ -369,7 +370,7 @@ def test_mirrors_in_memory_give_the_hits_of_the_scan(
         assert [find(session, question).hits for question in questions] == [each.hits for each in scanned]
         (own.root / "new.md").write_text("# New\n\nThe pump in the cellar was replaced.\n", encoding="utf-8")
         assert run_kb("--config", str(own.config), "ingest").code == 0
-        for _ in range(6):
+        for _ in range(10):
             assert "new.md" in [hit.doc_path for hit in find(session, questions[0]).hits]
 
 

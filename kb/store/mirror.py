@@ -7,7 +7,8 @@ sqlite-vec compares a question with 10,000 vectors in 5 ms, a matrix product in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -216,23 +217,29 @@ def count_rows(db: Connection) -> int | None:
 
 
 class LoadedMirror(NamedTuple):
-    """The mirror in memory: chunk ids, and in the same order their vectors, float32[n, dimensions]."""
+    """The mirror in memory: chunk ids, and in the same order their documents and vectors, float32[n, dimensions]."""
 
     chunk_ids: list[str]
+    doc_ids: list[str]
     vectors: Vectors
 
-    def nearest(self, vector: bytes, depth: int) -> list[tuple[str, float]]:
-        """The `depth` nearest chunks with 1 − cosine, and further ones that are as near as the last of them."""
+    def nearest(self, vector: bytes, depth: int, among: Collection[str] | None = None) -> list[tuple[str, float]]:
+        """The `depth` nearest chunks with 1 − cosine, and further ones that are as near as the last of them.
+
+        With `among`, only chunks of these documents.
+        """
         import numpy as np
 
         # Not `@`: where other work has the processors, BLAS's waiting threads take half as much again as a search.
         cosines = np.einsum("ij,j->i", self.vectors, np.frombuffer(vector, dtype="<f4"))
+        if among is not None:
+            cosines[[doc_id not in among for doc_id in self.doc_ids]] = -np.inf
         if len(cosines) > depth:
             least = np.partition(cosines, -depth)[-depth] - _AS_NEAR
             found = np.flatnonzero(cosines >= least)
         else:
             found = np.arange(len(cosines))
-        return [(self.chunk_ids[at], 1.0 - float(cosines[at])) for at in found]
+        return [(self.chunk_ids[at], 1.0 - float(cosines[at])) for at in found if cosines[at] > -np.inf]
 
 
 def load_mirror(db: Connection, dimensions: int) -> LoadedMirror:
@@ -240,10 +247,12 @@ def load_mirror(db: Connection, dimensions: int) -> LoadedMirror:
     import numpy as np
 
     chunk_ids: list[str] = []
+    doc_ids: list[str] = []
     parts: list[bytes] = []
     last = 0
     while page := queries.select_mirror(db, after_rowid=last, row_limit=_PAGE_VECTORS):
         chunk_ids += [row.chunk_id for row in page]
+        doc_ids += [sys.intern(row.doc_id) for row in page]
         parts += [row.embedding for row in page]
         last = page[-1].chunk_rowid
-    return LoadedMirror(chunk_ids, np.frombuffer(b"".join(parts), dtype="<f4").reshape(-1, dimensions))
+    return LoadedMirror(chunk_ids, doc_ids, np.frombuffer(b"".join(parts), dtype="<f4").reshape(-1, dimensions))

@@ -131,7 +131,7 @@ MirrorProgress = NamedTuple("MirrorProgress", [("chunks", int), ("committed", in
 MirrorRow = TypedDict("MirrorRow", {"chunk_rowid": int, "lang": str, "embedding": bytes})
 MirrorSize = NamedTuple("MirrorSize", [("rows", int)])
 MirrorState = NamedTuple("MirrorState", [("state", str)])
-MirrorVector = NamedTuple("MirrorVector", [("chunk_rowid", int), ("chunk_id", str), ("lang", str),
+MirrorVector = NamedTuple("MirrorVector", [("chunk_rowid", int), ("chunk_id", str), ("doc_id", str), ("lang", str),
     ("embedding", bytes)])
 MirroredModel = NamedTuple("MirroredModel", [("model_id", str), ("model_version", str), ("dimensions", int),
     ("lance_table", str)])

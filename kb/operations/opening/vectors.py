@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,6 +20,7 @@ from kb.errors import ConfigError, ModelError, ModelMissing
 from kb.operations.embedding.plan import embedding_provider, gguf_places
 from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
 from kb.records import NamedTuple
+from kb.retrieve.filters import passing
 from kb.retrieve.index import Index
 from kb.store import queries
 from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, LoadedMirror, has_mirror, load_mirror, mirrored
@@ -103,15 +105,18 @@ class VectorSource:
     def end(self, begun: Encoding, depth: int) -> QueryVectors:
         """The encoded question, with its `depth` nearest passages if an ANN index or the mirror in memory gives them.
 
-        For a question with filters there are none, as the statement scans the documents that pass.
+        An ANN index gives none for a question with filters, and neither gives any where single passages pass: the
+        statement scans those.
         """
         vector, tokens = begun.encoded()
         neighbours = None
-        if begun.query.filters == SearchFilters():
-            if self._ann is not None:
+        among = passing(self._db, begun.query.filters)
+        if self._ann is not None:
+            if begun.query.filters == SearchFilters():
                 neighbours = ann_neighbours(self._ann, vector, depth)
-            elif mirror := self._mirror():
-                neighbours = tuple(mirror.nearest(vector, depth))
+        elif among.passages_json is None and (mirror := self._mirror()):
+            doc_ids = None if among.doc_ids_json is None else frozenset(json.loads(among.doc_ids_json))
+            neighbours = tuple(mirror.nearest(vector, depth, doc_ids))
         return QueryVectors(vector, tokens if self._with_tokens else None, neighbours)
 
     def encoded_part(self, question: str) -> str:
