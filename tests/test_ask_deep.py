@@ -56,6 +56,13 @@ NOTES = {
             ["전파의 기본값은 무엇인가?", "저장 형식은 무엇인가?"],
         ),
         ("rebase vs merge", ["rebase", "merge"]),
+        ("Which is older, the tower or the gate?", ["the tower is older", "the gate is older"]),
+        ("Which of the two came first, MVCC or WAL?", ["MVCC came first", "WAL came first"]),
+        (
+            "태블릿과 새 전화 가운데 색이 더 많은 것은 어느 쪽인가?",
+            ["태블릿 색이 더 많은 것", "새 전화 색이 더 많은 것"],
+        ),
+        ("Redis랑 Kafka 중에 뭐가 더 가벼워?", ["Redis 더 가벼워", "Kafka 더 가벼워"]),
     ],
 )
 def test_questions_in_one_are_cut(question: str, parts: list[str]) -> None:
@@ -74,6 +81,8 @@ def test_questions_in_one_are_cut(question: str, parts: list[str]) -> None:
         "몇 번까지 재시도한다고 어디에 적혀 있나?",
         "배터리와 센서는 언제 교체하나?",
         "이 방법은 어떤 경우에 쓰고 있다.",
+        "Which bus goes to the harbour, the market or the school?",
+        "팀장과 회의 중 무엇을 말했나?",
         "",
     ],
 )

@@ -252,7 +252,7 @@ def test_a_fetched_note_names_the_notes_that_link_to_it_each_once_and_none_that_
     notes |= {"heron.md": "# Heron\n\nIt nests, see [[heron]].\n\n## Food\n\nFish.\n"}
     notes["from a.md"] = "---\ntags: [never-to-mcp]\n---\n" + notes["from a.md"]
     made = indexed_vault(tmp_path, notes)
-    fetched = call(made, "fetch", citations=["heron.md#L5-L7", "heron.md", "from%20b.md"])
+    fetched = call(made, "fetch", citations=["heron.md#L5-L7", "heron.md", "heron.md", "from%20b.md"])
     linked = [f"from%20{name}.md#L3" for name in "bcd"]
     assert [each.get("linked_from") for each in fetched.structured_content["places"]] == [linked, None, None]
     assert text_of(fetched).count(f"\nlinked from: {', '.join(linked)}\n") == 1

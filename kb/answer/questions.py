@@ -41,7 +41,10 @@ _LEFT_OPEN = re.compile(r"\b(?:what|how|why|who|when|where|which)\Z", re.IGNOREC
 _JOINED_BY = re.compile(r"^(?:그리고|또한|또|and)\s+", re.IGNORECASE)
 _CONJUNCTIONS = frozenset(("그리고", "또한", "또", "및"))
 _TOLD = re.compile(r"다[.。]?\Z")
-_COMPARISONS = ("compared", "compared_from", "compared_with", "compared_vs", "compared_ko", "compared_how_ko")
+_COMPARISONS = (
+    *("compared", "compared_from", "compared_with", "compared_vs", "compared_which"),
+    *("compared_ko", "compared_how_ko", "compared_which_ko"),
+)
 # A longer side of a comparison is a sentence, not a thing to compare.
 _LONGEST_SIDE_CHARS = 60
 
@@ -62,14 +65,16 @@ def split_question(question: str) -> tuple[Part, ...]:
 
 
 def _compared(text: str) -> tuple[Part, ...]:
-    """Both sides of a comparison as parts; empty if the text is none."""
+    """Both sides of a comparison as parts, searched for without who has more; empty if the text is none."""
     for kind in _COMPARISONS:
         match = pattern("compound", kind, re.IGNORECASE).search(text)
         if match is None:
             continue
         sides = _whole(*(match[name].strip(" \"'“”‘’`") for name in ("one", "other")))
-        if all(map(_is_a_side, sides)):
-            return tuple(Part(side, side, "side") for side in sides)
+        asked = match.groupdict().get("rest", "")
+        about, compared = pattern("compound", "comparative", re.IGNORECASE).subn("", asked)
+        if all(map(_is_a_side, sides)) and (compared or not asked):
+            return tuple(Part(f"{side} {asked}".strip(), " ".join(f"{side} {about}".split()), "side") for side in sides)
     return ()
 
 

@@ -26,7 +26,7 @@ from kb.wire.agents import TakenIn
 V = TypeVar("V")
 
 _HASH_DIGITS = 8
-_NEAR_PLACES = 2  # of a step that is not answered
+NEAR_PLACES = 2  # of a step that is not answered, and of a question in the other language
 _SAME_CHARS = 60  # an answer with this much of a quotation contains it
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
@@ -195,7 +195,7 @@ def answer_text(answer: Answer) -> str:
 
 def _step_text(hop: Hop) -> str:
     """A step of an answer; without enough evidence, also the nearest places."""
-    near = [visible_line(each.citation.to_uri()) for each in hop.places[:_NEAR_PLACES]]
+    near = [visible_line(each.citation.to_uri()) for each in hop.places[:NEAR_PLACES]]
     told = f"; nearest: {', '.join(near)}" if near and hop.state == "refused" and hop.why != "whole" else ""
     return f"step {hop.number} ({hop.state}): {visible_line(hop.question)}{told}"
 

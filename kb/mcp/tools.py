@@ -15,6 +15,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
 from kb.errors import UsageError
 from kb.mcp.text import (
+    NEAR_PLACES,
     Fence,
     answer_text,
     as_name,
@@ -42,8 +43,6 @@ from kb.wire.arguments import DEFAULT_HITS, DEFAULT_LISTED, DEFAULT_SEARCH_TOKEN
 
 # Agents have conversations apart from the owner's, which may hold what is hidden from agents.
 _KEPT_APART = "mcp/"
-
-_NEAR_PLACES = 2  # in the other language, of a question that kb is not sure of
 
 
 class Result(NamedTuple):
@@ -116,18 +115,19 @@ def _ask(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
 
 
 def _near_in_other_language(session: Base, answer: Answer, query: SearchQuery) -> list[str]:
-    """A note with the nearest places in the other language that the answer does not cite; empty if kb is sure of the
+    """A note with the nearest places in the other language that the answer does not name; empty if kb is sure of the
     answer.
     """
     if answer.state == "answered":
         return []
     parts = [hop.search_query for hop in answer.hops[1:] if hop.state != "answered"]
     shown = {each.chunk_id for each in answer.citations}
+    shown |= {place.chunk_id for hop in answer.hops[1:] if hop.state == "refused" for place in hop.places[:NEAR_PLACES]}
     found: dict[str, None] = {}
     other = None
     with session.snapshot() as base:
         for text in parts or [query.text]:
-            other, near = near_in_other_language(base, query._replace(text=text, k=_NEAR_PLACES))
+            other, near = near_in_other_language(base, query._replace(text=text, k=NEAR_PLACES))
             found |= {as_name(hit.citation.to_uri()): None for hit in near if hit.chunk_id not in shown}
     return [note(query.text, "near in language", ", ".join(found), other)] if found else []
 

@@ -168,7 +168,7 @@ def search_query(line: dict[str, Any], defaults: SearchDefaults) -> SearchQuery:
 
 def fetch_request(arguments: FetchArgumentsV1) -> FetchRequest:
     """The request of validated arguments. Raises: UsageError where they do not go together."""
-    targets = [FetchTarget(place) for place in arguments.get("citations", ())]
+    targets = [FetchTarget(place) for place in dict.fromkeys(arguments.get("citations", ()))]
     part = {name: arguments.get(name) for name in ("lines", "page", "time", "symbol")}
     if "path" in arguments or arguments.get("symbol") is not None:
         targets.append(FetchTarget(arguments.get("path", ""), **part))  # type: ignore[arg-type]  # validated

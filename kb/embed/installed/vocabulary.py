@@ -229,12 +229,7 @@ class WordTokens:
         """The ids of a word between others; none where replacements leave nothing of it."""
         known = self._known.get(word)
         if known is None:
-            known = [
-                token
-                for part in self._parts(word)
-                if part
-                for token in self._segmented(METASPACE + part)
-            ]
+            known = [token for part in self._parts(word) if part for token in self._segmented(METASPACE + part)]
             if len(self._known) >= _MOST_WORDS:
                 self._known.clear()
             self._known[word] = known
