@@ -57,6 +57,7 @@ NOTES = {
         ),
         ("rebase vs merge", ["rebase", "merge"]),
         ("Which is older, the tower or the gate?", ["the tower is older", "the gate is older"]),
+        ("Which gateway is older, gateway 2 or gateway 5?", ["gateway 2 is older", "gateway 5 is older"]),
         ("Which of the two came first, MVCC or WAL?", ["MVCC came first", "WAL came first"]),
         (
             "태블릿과 새 전화 가운데 색이 더 많은 것은 어느 쪽인가?",

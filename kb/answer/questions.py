@@ -74,8 +74,14 @@ def _compared(text: str) -> tuple[Part, ...]:
         asked = match.groupdict().get("rest", "")
         about, compared = pattern("compound", "comparative", re.IGNORECASE).subn("", asked)
         if all(map(_is_a_side, sides)) and (compared or not asked):
-            return tuple(Part(f"{side} {asked}".strip(), " ".join(f"{side} {about}".split()), "side") for side in sides)
+            return tuple(Part(_about(side, asked), _about(side, about), "side") for side in sides)
     return ()
+
+
+def _about(side: str, asked: str) -> str:
+    """A side with the words that are asked about it; what it is called itself is not said again."""
+    named = side.casefold().split()
+    return " ".join([side, *(word for word in asked.split() if word.casefold() not in named)])
 
 
 def _whole(one: str, other: str) -> tuple[str, str]:

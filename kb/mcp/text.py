@@ -217,7 +217,7 @@ def list_text(listing: Listing) -> str:
         for each in listing.items
     ]
     columns = {
-        "documents": "path, title, passages, date",
+        "documents": "path, title, passages, last change",
         "sources": "folder, documents, last change",
         "tags": "tag, documents",
         "properties": "property, an example, documents",

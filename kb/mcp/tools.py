@@ -137,7 +137,7 @@ def _list(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     limit = given.get("limit", DEFAULT_LISTED)
     listing = list_things(session, what, glob=given.get("glob"), limit=limit, cursor=given.get("cursor"))
     places = tuple(each.name for each in listing.items)
-    if what in ("documents", "sources", "symbols"):
+    if what not in ("tags", "properties"):
         listing = listing._replace(items=tuple(each._replace(name=as_name(each.name)) for each in listing.items))
     return Result(list_text(listing), listing, places)
 
