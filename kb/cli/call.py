@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from kb.cli.output.printing import HEADING, echo_folded, styled
+from kb.cli.projects import project_above
 from kb.config import Config, load
 from kb.domain.filters import OPTIONS, Filter, SearchFilters
 from kb.domain.search import MODES
@@ -176,6 +178,8 @@ class Call:
     """One call of kb with its global options. `was_interrupted`: Ctrl-C has stopped long work after a step."""
 
     was_interrupted = False
+    in_project = True
+    """Whether a project around the working directory counts, where no other knowledge base is named."""
 
     def __init__(
         self,
@@ -208,6 +212,28 @@ class Call:
         return self.config_path or os.environ.get("KB_CONFIG")
 
     @property
+    def chosen_by(self) -> str:
+        """What names the knowledge base of this call, such as `--vault work`; "" where nothing does."""
+        names = {"--config": self.config_path, "--vault": self.vault}
+        names |= {} if any(names.values()) else {name: os.environ.get(name) for name in ("KB_CONFIG", "KB_VAULT")}
+        return next((f"{name} {value}" for name, value in names.items() if value), "")
+
+    @property
+    def project(self) -> str | None:
+        """The file of the project around the working directory, if it is trusted; a note where it is not."""
+        file = project_above() if self.in_project and not self.chosen_by else None
+        if file is None:
+            return None
+        from kb.config.projects import is_trusted  # few calls are in a project
+
+        if is_trusted(Path(file), os.environ):
+            return file
+        echo_folded(
+            plain_line(f"{file} is not used, for it is not trusted: kb trust shows it"), head="note: ", err=True
+        )
+        return None
+
+    @property
     def is_of_all(self) -> bool:
         """Whether `--vault all` is asked for; `config` is then that of the usual one, which keeps the list shown."""
         return (self.vault or (not self.config_path and os.environ.get("KB_VAULT"))) == "all"
@@ -223,7 +249,7 @@ class Call:
         Raises: ConfigNotFound, ConfigError; UsageError as `named`.
         """
         if self._config is None:
-            self._config = load(self.named, self.settings)
+            self._config = load(self.named or self.project, self.settings)
             if is_read_only() and self._config.snapshot_manifest.exists():
                 from kb.operations.admin.transfer import snapshot_fault
 

@@ -7,12 +7,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
 
+from kb.cli.projects import project_above
 from kb.config import load
+from kb.config.projects import is_trusted
 from kb.config.vaults import ALL, chosen, vaults
 from kb.config.writing import items
 from kb.domain.filters import OPTIONS
@@ -49,6 +52,8 @@ def _complete(source: _Source, ctx: click.Context, incomplete: str) -> list[Comp
     begun = stored_text(incomplete)
     try:
         named = chosen(words.get("config_path"), words.get("vault"), os.environ)
+        if named is None and (project := project_above()) and is_trusted(Path(project), os.environ):
+            named = project
         with open_base(load(named, tuple(words.get("settings") or ()))) as session:
             fitting = [value for value in source(session, begun) if value.startswith(begun)]
     except KbError:

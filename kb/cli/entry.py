@@ -108,6 +108,12 @@ def hand_over(args: list[str]) -> int | None:
     if command not in HANDED_OVER or "_KB_COMPLETE" in os.environ:
         return None
     config = config_path(named, vault)
+    is_usual = config == config_path(None, "default") and os.path.isdir(os.path.dirname(socket_path(config)))
+    if is_usual:
+        from kb.cli.projects import project_above
+
+        if (project := project_above()) and os.path.exists(socket_path(project)):
+            config = project
     path = socket_path(config)
     try:
         found = os.lstat(path)

@@ -38,6 +38,7 @@ COMMANDS = {
     "status": ("state", "Show what is indexed, when, and what is pending."),
     "source": ("sources", "Add, remove, rename and move further folders of the knowledge base."),
     "vault": ("vaults", "Add, list and remove named knowledge bases."),
+    "trust": ("trust", "Use the knowledge base of a project, as its .kb/config.toml is now."),
     "list": ("inspect", "List what is indexed."),
     "inspect": ("inspect", "Show all stored data of one document, chunk or name in code."),
     "models": ("setup", "Install and check the models that find passages by meaning."),
@@ -61,7 +62,7 @@ COMMANDS = {
 }
 
 # What `--vault all` goes with. An answer is of one knowledge base, which keeps it with what it quotes.
-OF_ALL = ("search", "status", "list", "fetch", "open", "vault", "completion", "help")
+OF_ALL = ("search", "status", "list", "fetch", "open", "vault", "trust", "completion", "help")
 
 # What else people type → the command, or the option of kb.
 OTHER_WORDS = {

@@ -4,8 +4,12 @@ The sections are plain classes whose attributes are the defaults, so that a sear
 noticeable time. Only `operations` and the surfaces import this room; stages take plain values.
 """
 
+import os
+from collections.abc import Mapping, Sequence
+
+from kb.config import reading
 from kb.config.keys import KEYS, SCHEMA_VERSION, SECTIONS, Config, expand_variables
-from kb.config.reading import default_path, load, with_exposure_now
+from kb.config.reading import default_path, with_exposure_now
 
 __all__ = [
     "KEYS",
@@ -17,3 +21,14 @@ __all__ = [
     "load",
     "with_exposure_now",
 ]
+
+
+def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | None = None) -> Config:
+    """As `reading.load`; of the file of a project (`.kb/config.toml`) as `projects.load_project`."""
+    env = os.environ if env is None else env
+    name = named or env.get("KB_CONFIG") or ""
+    if name.endswith(".kb/config.toml"):
+        from kb.config.projects import load_project
+
+        return load_project(expand_variables(name, env), flags, env)
+    return reading.load(named, flags, env)

@@ -503,7 +503,8 @@ class Config(Section):
     ui: UiConfig = UiConfig()
     further_sources: tuple[SourceConfig, ...] = ()
     file: Path | None = None
-    origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag"; absent = default
+    owner: Path | None = None  # the user's own file, which may not exist, where `file` is that of a project
+    origins: Mapping[str, str] = {}  # "search.default_k" → "file" | "env KB_…" | "flag" | "project"; absent = default
 
     def with_file(self, file: Path) -> Config:
         """A configuration with these values, as if read from `file`."""
@@ -608,7 +609,7 @@ class Config(Section):
         return sorted(self.log_dir.glob("kb-*.log"))
 
     def path(self, text: str) -> Path:
-        """The file that a value names, absolute; a relative one counts from the configuration file's directory."""
+        """The file that a value names, absolute; a relative one counts from the user's configuration file."""
         return self._absolute(self.expand(text))
 
     def expand(self, text: str) -> str:
@@ -616,7 +617,8 @@ class Config(Section):
         return expand_variables(text.replace("{data_dir}", str(self.data_dir)))
 
     def _absolute(self, text: str) -> Path:
-        base = self.file.parent if self.file else Path.cwd()
+        file = self.owner or self.file
+        base = file.parent if file else Path.cwd()
         return Path(os.path.abspath(base / text))
 
 

@@ -61,11 +61,11 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
     origins: dict[str, str] = {}
     sources: tuple[SourceConfig, ...] = ()
     if file is not None:
-        found, sources = _file_values(file)
+        found, sources = file_values(file)
         for key, value in found.items():
-            values[key], origins[key] = _checked(key, value, str(file)), "file"
+            values[key], origins[key] = checked(key, value, str(file)), "file"
     for name, key, text in _env_values(env):
-        values[key], origins[key] = _checked(key, _from_text(key, text, name), name), f"env {name}"
+        values[key], origins[key] = checked(key, _from_text(key, text, name), name), f"env {name}"
     for flag in flags:
         key, equals, text = flag.partition("=")
         if not equals:
@@ -73,7 +73,7 @@ def load(named: str | None, flags: Sequence[str] = (), env: Mapping[str, str] | 
         if _is_fixed(key, text, "--set"):
             continue
         _require_known(key, "--set")
-        values[key], origins[key] = _checked(key, _from_text(key, text, "--set"), "--set"), "flag"
+        values[key], origins[key] = checked(key, _from_text(key, text, "--set"), "--set"), "flag"
     config = _build(values, sources, file, origins)
     require_known_kinds(config, str(file))
     if ":/" in config.storage.vector_dir:
@@ -102,23 +102,27 @@ def require_known_kinds(config: Config, where: str) -> None:
 def with_exposure_now(config: Config) -> Config:
     """The configuration with `[exposure]` and the sources read again from its file; values of variables and flags stay.
 
+    A project has the exposure of the user's own file, and the sources that were trusted.
+
     Raises: ConfigError if the file cannot be read any more, as it is then unknown what to hide.
     """
-    file = config.file or default_path(os.environ)
-    found, sources = _file_values(file) if config.file or file.exists() else ({}, ())
+    file = config.owner or config.file or default_path(os.environ)
+    found, sources = file_values(file) if (config.file and not config.owner) or file.exists() else ({}, ())
+    if config.owner is not None:
+        sources = config.further_sources
     own: dict[str, Any] = {}
     for key in ExposureConfig.KEYS:
         name = f"exposure.{key}"
         if config.origins.get(name, "file") != "file":
             own[key] = getattr(config.exposure, key)
         elif name in found:
-            own[key] = _checked(name, found[name], str(file))
+            own[key] = checked(name, found[name], str(file))
     return Config(**{**config.__dict__, "exposure": ExposureConfig(**own), "further_sources": sources})
 
 
-def _file_values(file: Path) -> tuple[dict[str, Any], tuple[SourceConfig, ...]]:
-    """The keys that a file sets, and its further sources."""
-    table = read_toml(file)
+def file_values(file: Path, content: bytes | None = None) -> tuple[dict[str, Any], tuple[SourceConfig, ...]]:
+    """The keys that a file sets, not checked yet, and its further sources; `content` is what it holds, if known."""
+    table = read_toml(file, content)
     version = table.pop("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise invalid_file(file, f"schema_version {version!r}; this kb reads {SCHEMA_VERSION}", "update kb")
@@ -144,9 +148,7 @@ def checked_source(table: Mapping[str, Any], where: str) -> SourceConfig:
         if name not in SourceConfig.KEYS:
             _unknown(f"sources.{name}", list(SOURCE_KEYS), where, "key")
     keys = SourceConfig.KEYS.items()
-    return SourceConfig(
-        **{name: _checked(f"sources.{name}", table.get(name, key.default), where) for name, key in keys}
-    )
+    return SourceConfig(**{name: checked(f"sources.{name}", table.get(name, key.default), where) for name, key in keys})
 
 
 def _flatten(table: Mapping[str, Any], prefix: str, where: str) -> list[tuple[str, Any]]:
@@ -230,7 +232,8 @@ def _from_text(key: str, text: str, where: str) -> Any:
         raise _wrong(key, f"{key} must be {_TYPE_NAMES[kind]}, not {text!r} ({where})") from error
 
 
-def _checked(key: str, value: Any, where: str) -> Any:
+def checked(key: str, value: Any, where: str) -> Any:
+    """The value of a key in its type. Raises: ConfigError for one that it may not have."""
     known = _key(key)
     kind = type(known.default)
     if kind is float and type(value) is int:
@@ -331,14 +334,14 @@ _QUOTED = (
 _LONG_KEY = rf"(?<![\w.-])(?:[\w-]+[ \t]*\.[ \t]*){{{MAX_KEY_PARTS}}}"
 
 
-def read_toml(file: Path) -> dict[str, Any]:
-    """The tables of a TOML file.
+def read_toml(file: Path, content: bytes | None = None) -> dict[str, Any]:
+    """The tables of a TOML file; `content` is what it holds, if known.
 
     Raises: ConfigError for what is not TOML, is longer than a megabyte, has a key of more than 16 parts (the parser's
     time and memory grow with the square of them), or a number beyond 64 bits.
     """
     try:
-        text = _text(file)
+        text = _text(file, content)
         if _has_long_key(text):
             raise _too_deep(file)
         table = tomllib.loads(text)
@@ -360,9 +363,10 @@ def _has_long_key(text: str) -> bool:
     return re.search(_LONG_KEY, re.sub(_QUOTED, "q", text, flags=re.DOTALL)) is not None
 
 
-def _text(file: Path) -> str:
-    with file.open("rb") as opened:
-        content = opened.read(MAX_BYTES + 1)
+def _text(file: Path, content: bytes | None) -> str:
+    if content is None:
+        with file.open("rb") as opened:
+            content = opened.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise invalid_file(file, f"longer than {MAX_BYTES:,} bytes", "name a configuration file with --config")
     return content.decode().removeprefix("\ufeff").replace("\r\n", "\n")

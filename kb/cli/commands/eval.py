@@ -207,7 +207,7 @@ def run_command(
     Ctrl-C keeps what was measured so far; the same command continues from there.
     """
     require_search_settings(settings)
-    config = load(call.named, (*call.settings, *settings))
+    config = load(str(call.config.file) if call.config.file else None, (*call.settings, *settings))
     with open_base(config, many=True) as session, interruptible(show_progress()) as handle:
         asked = session.defaults.query("", mode, k)
         request = RunRequest(suite_file(config, suite), asked.mode, asked.k, name, with_ask)

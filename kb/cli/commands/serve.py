@@ -135,7 +135,9 @@ def mcp_command(
     """Serve the knowledge base to agents (Model Context Protocol), until standard input ends.
 
     Tools: search, fetch, ask, list, status; all of them only read. With --allow-write also add_note and ingest.
+    A project is served only where it is named: kb --config .kb/config.toml mcp.
     """
+    call.in_project = False  # an agent is started in whatever folder: it gets what its own configuration names
     if ctx.invoked_subcommand is not None:
         if over_http or allow_write or port is not None or client is not None:
             raise UsageError("kb mcp install takes its own options", "kb mcp install --help")

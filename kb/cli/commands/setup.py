@@ -24,6 +24,7 @@ from kb.operations.admin.setup import (
     install_models,
     model_statuses,
     set_up,
+    set_up_project,
     settings_of_its_own,
     verify_models,
 )
@@ -36,15 +37,24 @@ from kb.operations.embedding.plan import configured_model
 Examples:
   kb init --root ~/notes
   kb --config ./kb.toml init --root .      # a knowledge base of its own
+  kb init --project                        # the same for whoever works in this folder, in .kb/config.toml
 """,
 )
 @click.option("--root", metavar="DIR", help="The folder with your notes [default: ~/KnowledgeBase].")
 @click.option("--data-dir", metavar="DIR", help="Folder for the data of kb [default: ~/.local/share/kb].")
+@click.option("--project", is_flag=True, help="Write .kb/config.toml into this folder, or DIR, and trust it.")
 @click.option("--force", is_flag=True, help="Write the configuration file again, with defaults; touch nothing else.")
 @json_option("Print init_report.v1.")
 @pass_call
-def init_command(call: Call, root: str | None, data_dir: str | None, force: bool, as_json: bool) -> None:
+def init_command(call: Call, root: str | None, data_dir: str | None, project: bool, force: bool, as_json: bool) -> None:
     """Create the configuration, the data directory and the workspace folder; keep what is there."""
+    if project:
+        if data_dir or force or as_json or call.chosen_by:
+            raise UsageError("--project takes --root alone", "its data is below that of your own knowledge base")
+        file = set_up_project(os.path.abspath(os.path.expanduser(root or ".")), os.environ)
+        echo_folded(plain_line(str(file)), head="created and trusted ")
+        echo_folded("say there what is left out, then: kb trust; kb ingest", head="next    ")
+        return
     named = call.named
     path = Path(expand_variables(named)).absolute() if named else default_path(os.environ)
     init_at(path, call.settings, root, data_dir, force=force, as_json=as_json)

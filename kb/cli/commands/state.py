@@ -73,6 +73,7 @@ def status_command(call: Call, as_json: bool) -> None:
     held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
     watcher = watching_process(config_path(str(call.config.file) if call.config.file else None))
     rows = [
+        *_answering(call),
         ("workspace", str(call.config.workspace_root)),
         *_of_sources(call.config, status),
         ("indexed", held + f" ({kinds})" * bool(kinds)),
@@ -88,6 +89,15 @@ def status_command(call: Call, as_json: bool) -> None:
     if call.config.compute.address:
         rows.append(("cluster", f"an ingest sends texts and files to {call.config.compute.address}"))
     echo_fields((name, plain_line(value)) for name, value in rows)
+
+
+def _answering(call: Call) -> list[tuple[str, str]]:
+    """Which vault or project this is, and why; nothing for the usual knowledge base, and a file that is named."""
+    if call.config.owner is not None:
+        why = call.chosen_by or "around the working directory"
+        return [("answered by", f"the project {call.config.file} ({why})")]
+    name, _, vault = call.chosen_by.partition(" ")
+    return [("answered by", f"the vault {vault} ({name})")] if name in ("--vault", "KB_VAULT") else []
 
 
 def _job_row(job: Job) -> tuple[str, str] | None:

@@ -68,7 +68,8 @@ def vault_add_command(call: Call, name: str, root: str, data_dir: str | None, as
 @pass_call
 def vault_list_command(call: Call, as_json: bool) -> int:
     """List the vaults with their folders; → marks the one that this call would work in. Exit code 1 without any."""
-    chosen = Path(os.path.abspath(call.named)) if call.named else vaults(os.environ).get(USUAL)
+    named = call.named or call.project
+    chosen = Path(os.path.abspath(named)) if named else vaults(os.environ).get(USUAL)
     return echo_rows(_rows(chosen), as_json, _show_vault, "no vault yet: kb init makes the usual one")
 
 

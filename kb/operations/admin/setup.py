@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from kb.assemble.catalogue import CATALOG
 from kb.assemble.install import install_model, is_whole
 from kb.config import SECTIONS, Config, load
+from kb.config.projects import STARTER, project_file, read_project, trust
 from kb.config.writing import starter_toml
 from kb.domain.ids import content_hash
 from kb.domain.results.upkeep import ModelStatus, SetupReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.embed.provider import HUB, LLAMA_CPP, OLLAMA
-from kb.errors import Canceled, ConfigError, KbError, StoreReadOnly
+from kb.errors import Canceled, ConfigError, KbError, StoreReadOnly, UsageError
 from kb.models.manifest import ModelFacts, list_models, verify_model
 from kb.operations.embedding.plan import configured_model
 from kb.operations.opening.own_files import close_to_others, private_places
 from kb.operations.opening.writing import writing
-from kb.private import make_folder_for_user, make_private_folder, replace_file, require_writable
+from kb.private import make_folder_for_user, make_private_folder, open_for_user, replace_file, require_writable
 from kb.store.connection import latest_version
 
 _CONFIG_HEADER = """\
@@ -65,6 +67,25 @@ def set_up(config: Config, config_path: Path, *, force: bool) -> SetupReport:
     with writing(config.sqlite, create=True):
         pass  # opening creates the file at the latest schema
     return SetupReport(config_path, config.data_dir, config.sqlite, config.workspace_root, created, latest_version())
+
+
+def set_up_project(root: str, env: Mapping[str, str]) -> Path:
+    """Writes the file of a project in a folder and trusts it; returns its path.
+
+    Raises: UsageError where there is one; StoreReadOnly; ConfigError where the folder cannot be a project.
+    """
+    require_writable("the configuration")
+    file = project_file(os.path.join(root, ".kb/config.toml"))
+    if os.path.lexists(file.parent):
+        raise UsageError(f"{file.parent} is there already", "kb trust shows what it sets")
+    try:
+        make_folder_for_user(file.parent)
+        with open_for_user(file) as opened:
+            opened.write(STARTER)
+    except OSError as error:
+        raise StoreReadOnly(f"{file} cannot be written: {error.strerror}", "make the folder writable") from error
+    trust(file, read_project(str(file), (), env)[1], env)
+    return file
 
 
 def _write_config(config: Config, path: Path, force: bool) -> bool:

@@ -158,4 +158,6 @@ def _file(config: Config) -> Path:
     require_writable("the configuration")
     if config.file is None:
         raise ConfigError("there is no configuration file", "kb init writes one")
+    if config.owner is not None:
+        raise ConfigError(f"the sources of this project are in {config.file}", "edit it, and trust it again: kb trust")
     return config.file

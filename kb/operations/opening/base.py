@@ -101,7 +101,7 @@ class Base:
         Raises: ConfigError if the file cannot be read any more.
         """
         if self._connection is None and self._audience is not None:
-            now = _state_of(self._config.file or default_path(os.environ))
+            now = _state_of(self._config.owner or self._config.file or default_path(os.environ))
             if now != self._rules_of:
                 self._config = with_exposure_now(self._config)
                 self._rules_of = now
