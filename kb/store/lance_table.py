@@ -39,9 +39,10 @@ Rows: TypeAlias = "tuple[Sequence[str], Sequence[str], NDArray[np.float32]]"
 
 _ANSWERED = re.compile(r"<Code>(\w+)</Code>")
 _LOST = re.compile(r"message: \"([^\"]+)\"|kind: (\w+)|status code: (\d{3}(?: \w+)*)")
+_GONE = re.compile(r"Not found: \S+\.lance/((?:data|_deletions|_indices)/[\w.-]+)")
 _OS_ERROR = re.compile(r"os error (\d+)")
 _VERSION_KEY = b"kb_model_version"
-_MEND = "kb index --rebuild-lance makes it again"
+_MEND = "kb index --rebuild-lance makes it again; where Lance alone has the vectors, kb index --embeddings"
 
 _TRY_AGAIN = "check the network and the credentials in the environment; then run the same command again"
 
@@ -78,6 +79,7 @@ class LanceTable:
         Raises: StoreError if it does not exist and is not to be created, or cannot be read or written.
         """
         self.name = lance_table_name(model)
+        self.place = f"{where}/{self.name}.lance"
         self.dimensions = model.dimensions
         self._where = where
         self._searched: _AnnSearch | None = None
@@ -85,7 +87,7 @@ class LanceTable:
         with lance_errors(where):
             table = None if make == "replace" else _opened(where, self.name)
             if table is None and make == "never":
-                raise VectorsUnusable(f"{where}/{self.name}.lance is not there", _MEND)
+                raise VectorsUnusable(f"{self.place} is not there", _MEND)
             if table is None:
                 table = self._made(rows)
         self._table = table
@@ -95,7 +97,7 @@ class LanceTable:
             return
         if make == "never":
             other = f"the vectors of another version of {model.name}"
-            raise VectorsUnusable(f"{where}/{self.name}.lance holds {other}", _MEND)
+            raise VectorsUnusable(f"{self.place} holds {other}", _MEND)
         with lance_errors(where):
             self._table = connected(where).create_table(self.name, schema=self._schema, mode="overwrite")
 
@@ -146,6 +148,23 @@ class LanceTable:
             rows = self._table.search().where(f"chunk_id IN ({_quoted(chunk_ids)})").limit(len(chunk_ids)).to_arrow()
         return dict(_vectors(rows))
 
+    def ids(self) -> set[str]:
+        """The chunks that have a vector."""
+        with lance_errors(self._where):
+            return set(self._table.search().select(["chunk_id"]).to_arrow()["chunk_id"].to_pylist())
+
+    @property
+    def version(self) -> int:
+        """A number that grows with each commit; a table that is made again begins anew."""
+        return int(self._table.version)
+
+    def refresh(self) -> None:
+        """Reads from now on what was written meanwhile."""
+        with lance_errors(self._where):
+            self._table.checkout_latest()  # type: ignore[no-untyped-call]
+            if self._searched is not None:
+                self._searched.refresh()
+
     def count(self) -> int:
         """The number of vectors in the table."""
         with lance_errors(self._where):
@@ -177,6 +196,13 @@ class LanceTable:
             if not any(index.columns == ["chunk_id"] for index in self._table.list_indices()):
                 self._table.create_index("chunk_id", config=BTree())
 
+    def nearest_exactly(self, query: Sequence[float], k: int) -> list[str]:
+        """The nearest chunks without the index, nearest first."""
+        with lance_errors(self._where):
+            search: Any = self._table.search(list(query), "vector")
+            rows = search.distance_type("cosine").bypass_vector_index().limit(k).select(["chunk_id"]).to_arrow()
+            return list(rows["chunk_id"].to_pylist())
+
     def nearest(self, query: Sequence[float], k: int) -> tuple[tuple[str, float], ...]:
         """The approximately nearest chunks, nearest first, each with 1 − cosine as estimated from the index's codes."""
         with lance_errors(self._where):
@@ -200,6 +226,10 @@ class _AnnSearch:
         """Chunk ids with estimated distances, nearest first."""
         rows = self._result_of(_nearest(self._table, query, k))
         return zip(rows["chunk_id"].to_pylist(), rows["_distance"].to_pylist(), strict=True)
+
+    def refresh(self) -> None:
+        """Reads from now on what was written meanwhile."""
+        self._result_of(self._table.checkout_latest())  # type: ignore[no-untyped-call]
 
     def _result_of(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
@@ -358,11 +388,16 @@ def _quoted(chunk_ids: Sequence[str]) -> str:
 
 @contextmanager
 def lance_errors(where: VectorPlace) -> Iterator[None]:
-    """Turns Lance's errors in the block, which are plain RuntimeError, ValueError or OSError, into StoreError."""
+    """Turns Lance's errors in the block, which are plain RuntimeError, ValueError or OSError, into StoreError.
+
+    A table at an address is unusable only if the store says that it, or a part of it, is not there.
+    """
     try:
         yield
     except (RuntimeError, ValueError, OSError) as error:
-        if isinstance(where, VectorAddress):  # a table is taken for unusable only if it is not there
+        if isinstance(where, VectorAddress):
+            if part := _GONE.search(str(error)):
+                raise VectorsUnusable(f"{where} lacks {part[1]}, which belongs to it", _MEND) from error
             raise StoreError(f"{where} cannot be reached: {_short(error)}", _TRY_AGAIN) from error
         told = _OS_ERROR.search(str(error))
         number = int(told[1]) if told else getattr(error, "errno", None)

@@ -108,7 +108,7 @@ def ensure_mirror(db: Connection, model: EmbeddingModel, held: queries.MirroredM
     remake_mirror(db, model.dimensions)
     lance_table = lance_table_name(model)
     queries.delete_other_versions(db, lance_table=lance_table, model_id=model.name, model_version=model.version)
-    queries.reset_records(db, lance_table=lance_table)
+    queries.reset_records(db, lance_table=lance_table, chunk_ids_json=None)
     _write_slot(db, model, now)
     return True
 
@@ -131,7 +131,7 @@ def holds(held: queries.MirroredModel | None, model: EmbeddingModel) -> bool:
 
 def has_mirror(db: Connection) -> bool:
     """Whether the table of the mirror exists, so that a writer must load sqlite-vec."""
-    return bool(db.table_exists(None, "vec_primary"))
+    return bool(db.table_exists("main", "vec_primary"))
 
 
 def drop_mirror(db: Connection) -> None:

@@ -17,7 +17,7 @@ from kb.errors import KbError, ModelMissing
 from kb.models.manifest import ENCODER
 from kb.operations.embedding.batch_vectors import held_model
 from kb.operations.embedding.plan import configured_model, embedding_provider, require_dimensions
-from kb.operations.embedding.vector_upkeep import model_of
+from kb.operations.embedding.vector_upkeep import lacking_vectors, model_of
 from kb.operations.opening.loaded_models import LoadedModels
 from kb.operations.opening.vectors import open_pair_scorer
 from kb.store import mirror, queries
@@ -221,9 +221,9 @@ def _differing_tokens(config: Config, row: queries.MirroredModel, sampled: Seque
 
 def _check_lance(db: Connection, row: queries.MirroredModel, lance: LanceTable, committed: int) -> Check:
     if not has_mirror(db):
-        found = lance.count()
-        detail = f"{row.lance_table}: {found} vectors, {committed} committed"
-        return checked("lancedb_open", found >= committed, detail, "kb index --embeddings")
+        lacking = len(lacking_vectors(db, lance))
+        detail = f"{row.lance_table}: {lance.count()} vectors, {committed} committed, {lacking} of them not there"
+        return checked("lancedb_open", not lacking, detail, "kb index --embeddings")
     sample = queries.sample_mirror(db, row_limit=_SAMPLED)
     stored = lance.read([vector.chunk_id for vector in sample])
     differ = sum(stored.get(vector.chunk_id) != vector.embedding for vector in sample)
@@ -238,8 +238,6 @@ def _check_ann(db: Connection, lance: LanceTable, chunks: int) -> Check:
         is_small = chunks <= ANN_PAYS_ABOVE_CHUNKS
         detail = f"none; {chunks} passages are scanned exactly"
         return checked("ann_index", is_small, detail, "kb index --ann makes searches faster")
-    if not has_mirror(db):
-        return Check("ann_index", True, "names the neighbours; without a mirror its recall is not measured")
     recall = ann_recall(db, lance)
     return checked(
         "ann_index", recall >= _LEAST_RECALL, f"recall@{_ANN_K} {recall:.3f} of the exact scan", "kb index --ann"
@@ -250,11 +248,11 @@ def ann_recall(db: Connection, lance: LanceTable) -> float:
     """The share of the exact nearest passages among the ANN index's candidates, over a sample of stored vectors."""
     import numpy as np
 
-    questions = queries.select_mirror(db, after_rowid=0, row_limit=_ANN_QUESTIONS)
+    chunks = queries.select_committed(db, after_id="", row_limit=_ANN_QUESTIONS)
     shares = []
-    for question in questions:
-        near = lance.nearest(np.frombuffer(question.embedding, "<f4").tolist(), _ANN_CANDIDATES)
-        exact = queries.select_nearest_primary(db, embedding=question.embedding, k=_ANN_K)
-        wanted = {row.chunk_id for row in exact}
-        shares.append(len(wanted & {chunk_id for chunk_id, _ in near}) / max(1, len(wanted)))
+    for vector in lance.read([chunk.chunk_id for chunk in chunks]).values():
+        question = np.frombuffer(vector, "<f4").tolist()
+        wanted = set(lance.nearest_exactly(question, _ANN_K))
+        near = {chunk_id for chunk_id, _ in lance.nearest(question, _ANN_CANDIDATES)}
+        shares.append(len(wanted & near) / max(1, len(wanted)))
     return float(np.mean(shares)) if shares else 1.0

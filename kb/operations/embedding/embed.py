@@ -146,7 +146,7 @@ def _embed_beside(run: _Run, embedder: LazyEmbedder) -> None:
     counts = _counted(run, embedder)
     if counts is None or lance.count() < counts.committed:  # they are in the cache, most of them
         with transaction(db):
-            queries.reset_records(db, lance_table=table)
+            queries.reset_records(db, lance_table=table, chunk_ids_json=None)
     run.report.removed += upkeep.clear_tombstones(db, lance)
     _level_tokens(run, embedder)
     _embed_chunks(run, embedder, lance, is_mirrored=False)
@@ -167,8 +167,10 @@ def _fill_lance(run: _Run, embedder: LazyEmbedder) -> None:
         upkeep.complete_lance(db, run.searched, plan.vector_dir)
     _embed_beside(run, embedder)
     if not run.report.aborted:
-        LanceTable(plan.vector_dir, model).index_ids()
+        lance = LanceTable(plan.vector_dir, model)
+        lance.index_ids()
         with transaction(db):
+            queries.upsert_lance_version(db, lance_table=lance.name, version=lance.version)
             mirror.leave_mirror(db, model, run.searched, now_utc())
         if had_mirror:
             db.execute("VACUUM")

@@ -200,13 +200,15 @@ def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorP
             tell(written)
 
     if isinstance(vector_dir, VectorAddress):
-        LanceTable(vector_dir, model_of(row), "replace", rows())
-        return written
-    lance = LanceTable(build_dir(vector_dir), model_of(row), "replace")
-    for each in rows():
-        lance.upsert(*each)
-    lance.compact()
-    replace_table(vector_dir, lance.name)
+        lance = LanceTable(vector_dir, model_of(row), "replace", rows())
+    else:
+        lance = LanceTable(build_dir(vector_dir), model_of(row), "replace")
+        for each in rows():
+            lance.upsert(*each)
+        lance.compact()
+        replace_table(vector_dir, lance.name)
+    with transaction(db):
+        queries.upsert_lance_version(db, lance_table=lance.name, version=lance.version)
     return written
 
 
@@ -260,11 +262,23 @@ def level_mirror(db: Connection, lance_table: str) -> None:
 def forget_differing(db: Connection, vector_dir: VectorPlace) -> int:
     """Removes the vectors that differ between the two stores, so that they are embedded again; returns how many.
 
-    A missing or damaged Lance table is not compared, as it is rebuilt from the mirror.
+    A missing or damaged Lance table is not compared: it is rebuilt from the mirror. Without one, those that Lance lacks
+    are embedded again.
     """
     row, forgotten = mirrored(db), 0
-    if row is None or not has_mirror(db):
+    if row is None:
         return 0
+    if not has_mirror(db):
+        try:
+            lance = LanceTable(vector_dir, model_of(row))
+            lacking = lacking_vectors(db, lance)
+        except VectorsUnusable:  # nothing else has them: what the cache lacks is embedded again
+            drop_tables(db, vector_dir, {row.lance_table})
+            return 0
+        with transaction(db):
+            queries.reset_records(db, lance_table=lance.name, chunk_ids_json=json.dumps(lacking))
+            queries.upsert_lance_version(db, lance_table=lance.name, version=lance.version)
+        return len(lacking)
     with suppress(VectorsUnusable):
         lance = LanceTable(vector_dir, model_of(row))
         for batch in _mirror_batches(db):
@@ -277,11 +291,20 @@ def forget_differing(db: Connection, vector_dir: VectorPlace) -> int:
     return forgotten
 
 
+def lacking_vectors(db: Connection, lance: LanceTable) -> list[str]:
+    """The committed chunks whose vectors Lance lacks."""
+    held, after, lacking = lance.ids(), "", list[str]()
+    while rows := queries.select_committed(db, after_id=after, row_limit=_BATCH):
+        after = rows[-1].chunk_id
+        lacking += [row.chunk_id for row in rows if row.chunk_id not in held]
+    return lacking
+
+
 def _refill_mirror(db: Connection, row: queries.MirroredModel, lance: LanceTable, handle: RunHandle) -> int:
     """Rebuilds the mirror from Lance in one transaction; chunks without a vector there become pending."""
     with mirror.vector_transaction(db):
         remake_mirror(db, row.dimensions)
-        queries.reset_records(db, lance_table=row.lance_table)
+        queries.reset_records(db, lance_table=row.lance_table, chunk_ids_json=None)
         tell = _teller(handle, f"SQLite table of {row.model_id}", lance.count())
         return restore_mirror(db, lance, tell)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +17,22 @@ from kb.domain.search import PairOrder, PairScorer, QueryVectors, SearchQuery
 from kb.domain.text import start_of
 from kb.embed.codec import unpack_vector
 from kb.embed.provider import LLAMA_CPP, PLUGIN
-from kb.errors import ConfigError, ModelError, ModelMissing
+from kb.errors import ConfigError, ModelError, ModelMissing, StoreError
 from kb.operations.embedding.plan import embedding_provider, gguf_places
 from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
 from kb.records import NamedTuple
 from kb.retrieve.filters import passing
 from kb.retrieve.index import Index
 from kb.store import queries
-from kb.store.mirror import ANN_PAYS_ABOVE_CHUNKS, LoadedMirror, has_mirror, load_mirror, mirrored
+from kb.store.mirror import (
+    ANN_PAYS_ABOVE_CHUNKS,
+    LoadedMirror,
+    count_rows,
+    has_mirror,
+    load_mirror,
+    load_vector_functions,
+    mirrored,
+)
 from kb.threads import submit
 
 if TYPE_CHECKING:
@@ -36,6 +45,9 @@ if TYPE_CHECKING:
 # square of their number. The longest of 5,800 questions of the development sets has 302 bytes of UTF-8.
 ENCODED_WORDS = 64
 ENCODED_BYTES = 384
+
+# Neighbours that an ANN index is tried with.
+_TRIED = 10
 
 # The mirror is loaded into memory by so many questions after a change of the index: that takes as long as 25 scans.
 _LOAD_MIRROR_AT = 8
@@ -113,7 +125,10 @@ class VectorSource:
         among = passing(self._db, begun.query.filters)
         if self._ann is not None:
             if begun.query.filters == SearchFilters():
-                neighbours = ann_neighbours(self._ann, vector, depth)
+                try:
+                    neighbours = ann_neighbours(self._ann, vector, depth)
+                except StoreError:  # the mirror has all vectors: the statement scans it
+                    self._ann = None
         elif among.passages_json is None and (mirror := self._mirror()):
             doc_ids = None if among.doc_ids_json is None else frozenset(json.loads(among.doc_ids_json))
             neighbours = tuple(mirror.nearest(vector, depth, doc_ids))
@@ -166,15 +181,29 @@ def _lance_table(config: Config, models: LoadedModels, held: queries.MirroredMod
     model = EmbeddingModel(held.model_id, held.model_version, held.dimensions, None)
     where = config.vector_dir
     mark = (model, where if isinstance(where, VectorAddress) else changed_at(where, model))
-    return models.kept(f"Lance table of {model.name}", mark, lambda: LanceTable(where, model))
+    table = models.kept(f"Lance table of {model.name}", mark, lambda: LanceTable(where, model))
+    if isinstance(where, VectorAddress):
+        table.refresh()
+    return table
 
 
 def _ann_table(index: Index, config: Config, models: LoadedModels, held: queries.MirroredModel) -> LanceTable | None:
-    """The Lance table whose ANN index gives neighbours; None if an exact scan is fast, or if there is no index."""
+    """The Lance table whose ANN index supplies neighbours; None where the exact scan is fast, or it has no index.
+
+    None too for a table that cannot be read, or is not this mirror's: an older version has fewer vectors, that of
+    another base has other chunks. kb doctor tells.
+    """
     if index.state.chunks < ANN_PAYS_ABOVE_CHUNKS:
         return None
-    table = _lance_table(config, models, held)
-    return table if table.has_ann_index() else None
+    with suppress(StoreError):
+        table = _lance_table(config, models, held)
+        if table.has_ann_index() and table.count() >= (count_rows(index.db) or 0):
+            load_vector_functions(index.db)
+            first = queries.select_mirror(index.db, after_rowid=0, row_limit=1)
+            near = json.dumps([named for each in first for named, _ in ann_neighbours(table, each.embedding, _TRIED)])
+            if queries.select_known_vectors(index.db, lance_table=table.name, chunk_ids_json=near):
+                return table
+    return None
 
 
 def _encoder(config: Config, models: LoadedModels, held: queries.MirroredModel) -> SharedEncoder:
