@@ -326,6 +326,8 @@ def _insert_document(db: Connection) -> None:
         mtime_ns=0,
         pipeline_version="",
         source="workspace",
+        committed_at=None,
+        committed_by=None,
     )
 
 

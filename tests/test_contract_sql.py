@@ -200,7 +200,7 @@ WRITES_AND_READS = """
 INSERT INTO assets VALUES ('a1', '/n/a.md', 'a.md', 'markdown', 9, 'c', 'copied', '/c/a1', '2026-01-01T00:00:00Z');
 INSERT INTO documents VALUES (
   'd1', 'a1', 'a.md', 'A', 'ko', 'markdown', 'primary', 'p1', 1, 1,
-    '{}', '{}', '2026', '2026', '/n/a.md', 9, 1, 'v1', NULL, '["ko"]', 'workspace'
+    '{}', '{}', '2026', '2026', '/n/a.md', 9, 1, 'v1', NULL, '["ko"]', 'workspace', NULL, NULL
 );
 INSERT INTO document_tags VALUES ('d1', 'b'), ('d1', 'a');
 INSERT INTO chunks (
@@ -223,9 +223,9 @@ SELECT 'fresh', count(*) FROM chunks_fts WHERE chunks_fts MATCH '닫히';
 INSERT INTO assets VALUES ('a2', '/n/y.md', 'y.md', 'markdown', 9, 'd', 'reference', '/n/y.md', '2026-01-01T00:00:00Z');
 INSERT INTO documents VALUES
   ('d2', 'a2', 'y.md', 'Y', 'en', 'markdown', 'primary', 'p1', 1, 1,
-    '{}', '{}', '2026', '2026', '/n/y.md', 9, 1, 'v1', NULL, '["en"]', 'workspace'),
+    '{}', '{}', '2026', '2026', '/n/y.md', 9, 1, 'v1', NULL, '["en"]', 'workspace', NULL, NULL),
   ('d3', 'a2', 'z.md', 'Z', 'en', 'markdown', 'primary', 'p1', 1, 1,
-    '{}', '{}', '2026', '2026', '/n/z.md', 9, 1, 'v1', NULL, '["en"]', 'workspace');
+    '{}', '{}', '2026', '2026', '/n/z.md', 9, 1, 'v1', NULL, '["en"]', 'workspace', NULL, NULL);
 UPDATE documents SET source_path = '/moved/y.md' WHERE doc_id = 'd2';
 SELECT 'moved', workspace_path, source_uri, storage_path FROM assets WHERE asset_id = 'a2';
 DELETE FROM documents WHERE doc_id = 'd2';

@@ -135,6 +135,10 @@ def test_a_file_of_an_older_kb_gets_its_links_without_reading_a_note(kept: Vault
             """
             DROP VIEW jobs; DROP TABLE job_records; DROP TABLE unread_files;
             DROP TABLE links; DROP TABLE document_names;
+            DROP TABLE commit_logs; DROP TRIGGER document_commit_properties_au; DROP VIEW property_values;
+            DROP TRIGGER document_properties_ai; DROP TRIGGER document_properties_au;
+            DROP TRIGGER document_tag_properties_ai;
+            ALTER TABLE documents DROP COLUMN committed_at; ALTER TABLE documents DROP COLUMN committed_by;
             DROP INDEX idx_docs_source; ALTER TABLE documents DROP COLUMN source;
             DELETE FROM migrations WHERE id >= 22;
             UPDATE schema_meta SET value = '21' WHERE key = 'schema_version';

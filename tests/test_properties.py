@@ -155,9 +155,12 @@ def test_an_older_file_gets_its_properties_without_reading_a_note(kept: Vault, t
         older.execute(
             """
             DROP TRIGGER document_properties_ai; DROP TRIGGER document_properties_au;
-            DROP TRIGGER document_tag_properties_ai; DROP VIEW property_values; DROP TABLE document_properties;
+            DROP TRIGGER document_tag_properties_ai; DROP TRIGGER document_commit_properties_au;
+                DROP VIEW property_values; DROP TABLE document_properties;
             DROP VIEW jobs; DROP TABLE job_records; DROP TABLE unread_files;
             DROP TABLE links; DROP TABLE document_names;
+            DROP TABLE commit_logs;
+            ALTER TABLE documents DROP COLUMN committed_at; ALTER TABLE documents DROP COLUMN committed_by;
             DROP INDEX idx_docs_source; ALTER TABLE documents DROP COLUMN source;
             DELETE FROM migrations WHERE id >= 21;
             UPDATE schema_meta SET value = '20' WHERE key = 'schema_version';

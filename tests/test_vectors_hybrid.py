@@ -44,7 +44,7 @@ INSERT_DOCUMENT = """
 INSERT INTO assets VALUES (:id, '/n', :id, 'markdown', 1, 'c', 'reference', '/n', '2026-01-01T00:00:00Z');
 INSERT INTO documents VALUES (
   :id, :id, :id, 'T', :lang, 'markdown', 'primary', 'p', 1, 1, '{}', '{}', '2026', '2026', '/n', 1, 1, 'v', NULL, '[]',
-  'workspace'
+  'workspace', NULL, NULL
 );
 INSERT INTO chunks (
   chunk_id, doc_id, ordinal, text, heading_path_json, source_spans_json, token_estimate, chunker_version, policy_hash,

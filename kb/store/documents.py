@@ -166,6 +166,8 @@ def put_document(
         mtime_ns=file.mtime_ns,
         pipeline_version=read.pipeline_version,
         source=read.source,
+        committed_at=None if old is None else old.committed_at,
+        committed_by=None if old is None else old.committed_by,
     )
     queries.insert_document_tags(db, [{"doc_id": document.doc_id, "tag": tag} for tag in document.metadata.tags])
     note = document.source_text if file.media_type == "markdown" else None

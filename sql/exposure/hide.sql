@@ -30,7 +30,7 @@ CREATE TEMP VIEW documents AS
 SELECT
   doc_id, asset_id, workspace_path, title, lang, source_type, trust_level, parser_version, doc_version,
   schema_version, metadata_json, provenance_json, created_at, updated_at, source_path, byte_len, mtime_ns,
-  pipeline_version, repository_path, languages_json, source
+  pipeline_version, repository_path, languages_json, source, committed_at, committed_by
 FROM main.documents
 WHERE doc_id NOT IN (SELECT h.doc_id FROM temp.hidden_documents AS h);
 

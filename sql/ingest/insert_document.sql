@@ -19,12 +19,14 @@
 -- param mtime_ns INTEGER  modification time, nanoseconds; 0 = read it again
 -- param pipeline_version TEXT  parser, chunker, policy and morpheme versions
 -- param source TEXT  the source that its file is in
+-- param committed_at TEXT?  RFC 3339 UTC, when its file was last committed; '' = git knows none; NULL = not asked yet
+-- param committed_by TEXT?  by whom
 INSERT INTO documents (
   doc_id, asset_id, workspace_path, title, lang, languages_json, source_type, trust_level, parser_version,
   doc_version, schema_version, metadata_json, provenance_json, created_at, updated_at, source_path, byte_len, mtime_ns,
-  pipeline_version, source
+  pipeline_version, source, committed_at, committed_by
 ) VALUES (
   :doc_id, :asset_id, :workspace_path, :title, :lang, :languages_json, :source_type, :trust_level, :parser_version,
   :doc_version, :schema_version, :metadata_json, :provenance_json, :created_at, :updated_at, :source_path,
-  :byte_len, :mtime_ns, :pipeline_version, :source
+  :byte_len, :mtime_ns, :pipeline_version, :source, :committed_at, :committed_by
 );

@@ -11,5 +11,5 @@ SELECT name, count(DISTINCT doc_id) AS documents,
 FROM document_properties
 WHERE :doc_ids_json IS NULL OR doc_id IN (SELECT value FROM json_each(:doc_ids_json))
 GROUP BY name
-ORDER BY name IN ('date', 'created', 'updated', 'modified', 'ingested', 'title'), documents DESC, name
+ORDER BY name IN ('date', 'created', 'updated', 'modified', 'committed', 'ingested', 'title'), documents DESC, name
 LIMIT :row_limit OFFSET :row_offset;

@@ -33,6 +33,6 @@ WITH valued AS (
   UNION ALL
   SELECT p.name || '=' || iif(p.kind = 'date', substr(p.value, 1, 10), p.value)
   FROM document_properties AS p
-  WHERE :name = 'where' AND p.name NOT IN ('title', 'created', 'updated', 'modified', 'ingested')
+  WHERE :name = 'where' AND p.name NOT IN ('title', 'created', 'updated', 'modified', 'ingested', 'committed')
 )
 SELECT value FROM valued GROUP BY value ORDER BY count(*) DESC, value LIMIT 20000;

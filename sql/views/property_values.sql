@@ -44,6 +44,10 @@ WITH dated AS NOT MATERIALIZED (
   JOIN json_each(d.metadata_json, '$.user') AS u
   JOIN json_each(u.value) AS e
   WHERE u.type = 'object'
+  UNION ALL
+  SELECT doc_id, 'committed', 'text', nullif(committed_at, '') FROM documents
+  UNION ALL
+  SELECT doc_id, 'committed_by', 'text', nullif(committed_by, '') FROM documents
 ), items AS (
   SELECT
     k.doc_id, k.name, i.key AS position,

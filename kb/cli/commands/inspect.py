@@ -144,7 +144,8 @@ def list_properties_command(
     """List properties, or the values of one, with how many documents have each. Exit code 1 when there is none.
 
     Properties are what --where takes: the keys of frontmatter, what other files say of themselves (author), and what kb
-    knows: title, tags, created, updated, modified (the file), ingested, and date, a document's own.
+    knows: title, tags, created, updated, modified (the file), committed and committed_by (the last git commit of the
+    file), ingested, and date, a document's own.
     """
     found = list_filtered(call.session, "properties", filters, name=name, limit=limit)
     return _show_counted(call, filters, found, as_json, f"no document has the property {name!r}" if name else "")

@@ -44,6 +44,7 @@ from kb.models.manifest import manifest_bytes
 from kb.operations.compute.plan import AWAY_FROM_PASSAGES
 from kb.operations.ingest.archives import members_of
 from kb.operations.ingest.changed import index_changed
+from kb.operations.ingest.commits import note_commits
 from kb.operations.ingest.engines import Engines
 from kb.operations.ingest.requests import IngestRequest, IngestRun
 from kb.operations.ingest.unread import UnreadFiles
@@ -158,6 +159,7 @@ def _store_changes(run: IngestRun, changed: deque[SourceFile], noted_root: str |
     _collect_garbage(run)
     if not run.request.dry_run:
         _note_repositories(run)
+        note_commits(run)
         refresh_common_terms(run.db)
 
 
