@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import apsw
 import numpy as np
 import pytest
-from conftest import Ran, Vault, copy_vault, indexed_vault, run_kb
+from conftest import Ran, Vault, copy_vault, indexed_vault, kb_in, run_kb
 from fake_embedder import PRIMARY, FakeModels, Vectors, fake_models
 from vaults import EMBEDDING
 
@@ -186,6 +186,8 @@ def statement(
         "fusion": asked.fusion,
         "words_weight": asked.words_weight,
         "rrf_k": asked.rrf_k,
+        "recency": 0,
+        "today": "2026-07-01",
         "match_expr": " OR ".join(f'"{word}"' for word in words) or '""',
         "bm25_max": Index(db).bm25_max([Term(word) for word in words]),
         "vector": asked.vector.tobytes(),
@@ -227,6 +229,35 @@ def test_the_statement_agrees_with_the_oracle(corpus: int, filled: Filled) -> No
         assert [row.chunk_id for row in rows] == [row.chunk_id for row in order]
         assert [row.rank for row in rows] == list(range(1, len(rows) + 1))
         assert statement(db, asked, k=3) == rows[:3], "fewer hits are the first of more"
+
+
+@pytest.mark.parametrize("fusion", ["linear", "rrf", "cosine"])
+def test_recency_multiplies_the_score_by_the_age_of_the_document(fusion: str, filled: Filled) -> None:
+    passages = random_corpus(11)
+    db = filled(passages)
+    asked = random_question(3, passages)._replace(fusion=fusion)
+    off = statement(db, asked)
+    db.execute("DELETE FROM document_properties WHERE name = 'date'")
+    days = ["2026-07-01", "2026-06-01T09:00:00Z", "2025-07-01", "2027-01-01", "someday"]
+    dated = {row.chunk_id: days[at % len(days)] for at, row in enumerate(off)}
+    for chunk_id, day in dated.items():
+        kind = "date" if day[0] == "2" else "text"
+        db.execute("INSERT INTO document_properties VALUES (?, 'date', 0, ?, ?, NULL)", (chunk_id, kind, day))
+    assert statement(db, asked) == off, "off, a date changes no bit"
+    factors = {"2026-07-01": 1.15, days[1]: 1 + 0.15 / 2, "2025-07-01": 1 + 0.15 / 2 ** (365 / 30), "2027-01-01": 1.15}
+    on = statement(db, asked, recency=30)
+    if fusion == "cosine":
+        assert on == off
+        return
+    assert all(row.recency_factor is None for row in off)
+    assert {row.chunk_id: row.recency_factor for row in on} == pytest.approx(
+        {chunk_id: factors.get(day, 1) for chunk_id, day in dated.items()}
+    )
+    before = {row.chunk_id: row.score for row in off}
+    assert {row.chunk_id: row.score for row in on} == pytest.approx(
+        {chunk_id: before[chunk_id] * factors.get(day, 1) for chunk_id, day in dated.items()}
+    )
+    assert [row.score for row in on] == sorted((row.score for row in on), reverse=True)
 
 
 @pytest.mark.parametrize("fusion", ["linear", "rrf", "cosine"])
@@ -315,6 +346,16 @@ def test_json_is_valid_in_every_mode(mode: str, fusion: str, embedded: Vault, fa
     assert retrieval["method"] == mode
     assert (retrieval["lexical_rank"] is None) == (mode == "vector")
     assert (retrieval["vector_rank"] is None) == (mode == "lexical")
+
+
+def test_recency_is_explained(embedded: Vault, fake_models: FakeModels) -> None:
+    kb = kb_in(embedded)
+    asked = ("search", "mango kettle", "--explain")
+    assert "recency" not in kb(*asked).stdout
+    assert "recency_factor" not in kb(*asked, "--json").json["hits"][0]["retrieval"]
+    on = ("--set", "search.recency=30")
+    assert "date (recency)   times 1." in kb(*on, *asked).stdout
+    assert kb(*on, *asked, "--json").json["hits"][0]["retrieval"]["recency_factor"] > 1
 
 
 def test_a_search_says_the_same_every_time(embedded: Vault, fake_models: FakeModels) -> None:

@@ -364,6 +364,12 @@ class SearchConfig(Section):
         between(0, 10),
     )
     rrf_k = key(60, "rank constant of RRF", at_least(1))
+    recency = key(
+        0,
+        "after how many days the weight of a document's date is half: one of today scores up to 15 % more; 0 = dates "
+        "count nothing",
+        between(0, 36_500),
+    )
     candidate_depth = key(50, "candidates each channel gives to the fusion", between(10, 2000))
     snippet_chars = key(220, "how much of a passage a hit shows, in characters", between(20, 10_000))
     correct_typos = key(True, "whether a word that no document has is searched for as the nearest that one has")

@@ -67,7 +67,7 @@ class SearchDefaults(NamedTuple):
 @on_wire(
     title="RetrievalV1",
     fields="""method lexical_score vector_score fusion_score lexical_rank vector_rank secondary_score lexical_share
-        vector_share late_score""",
+        vector_share late_score recency_factor?""",
     former="passage_score heading_score sentence_score reading_score",
 )
 class RetrievalDetail(NamedTuple):
@@ -75,6 +75,7 @@ class RetrievalDetail(NamedTuple):
 
     `late_score` is set if the model gives tokens. `vector_share` is the score by meaning that counted: `late_score`,
     else the cosine. `secondary_score` and the last four fields of the schema are null: only an older kb set them.
+    `recency_factor`, set with `search.recency`, is what the score was multiplied by for the document's date.
     """
 
     # `lexical_score` is −bm25, `vector_score` a cosine, `late_score` the late interaction with the passage's tokens.
@@ -89,6 +90,7 @@ class RetrievalDetail(NamedTuple):
     fusion_score: float | None = None
     lexical_share: float | None = None
     is_own: bool = True
+    recency_factor: float | None = None
 
     @property
     def vector_share(self) -> float | None:
@@ -108,6 +110,7 @@ class FusionRule(NamedTuple):
     words_weight: float
     rrf_k: int
     candidate_depth: int
+    recency: int
 
 
 class QueryVectors(NamedTuple):
@@ -172,6 +175,7 @@ class Passage(NamedTuple):
     fusion_score: float | None = None
     is_own: int = True
     is_favoured: int = False
+    recency_factor: float | None = None
     repository_json: str | None = None
     defines_json: str = "[]"
     uses_json: str | None = None

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kb.domain.citations import cite
@@ -72,6 +73,8 @@ class HybridParams(LexicalParams):
     query_lang: str
     words_weight: float
     rrf_k: int
+    recency: int
+    today: str
 
 
 def search_lexical(
@@ -227,6 +230,8 @@ def hybrid_params(
         "query_lang": query_language(query.text),
         "words_weight": rule.words_weight,
         "rrf_k": rule.rrf_k,
+        "recency": rule.recency,
+        "today": date.today().isoformat(),
         "depth": max(rule.candidate_depth, 2 * query.k),
     }
 

@@ -467,8 +467,8 @@ def search_code(db: Connection, *, match_expr: str, names_json: str, places_json
     doc_ids_json: str | None, passages_json: str | None, sought_json: str | None, symbol_glob: str | None,
     symbol_kind: str | None, depth: int) -> list[Passage]: ...
 def search_hybrid(db: Connection, *, fusion: str, match_expr: str, bm25_max: float | None, vector: bytes,
-    tokens: bytes | None, neighbours_json: str | None, query_lang: str, words_weight: float, rrf_k: int,
-    held_json: str | None, favoured_json: str | None, doc_ids_json: str | None, passages_json: str | None,
+    tokens: bytes | None, neighbours_json: str | None, query_lang: str, words_weight: float, rrf_k: int, recency: int,
+    today: str, held_json: str | None, favoured_json: str | None, doc_ids_json: str | None, passages_json: str | None,
     sought_json: str | None, depth: int, k: int) -> list[Passage]: ...
 def search_lexical(db: Connection, *, match_expr: str, both_expr: str | None, held_json: str | None,
     favoured_json: str | None, doc_ids_json: str | None, passages_json: str | None, sought_json: str | None, depth: int,

@@ -5,7 +5,7 @@
 -- product with one of the passage's. That is what its meaning scores, or else the cosine; its words add their share, less
 -- than in proportion: few words in common say little.
 -- `maxsim` is a function of kb: without it (the program sqlite3) `NULL` in its place leaves the cosine.
--- version 10
+-- version 11
 -- returns many kb.domain.search.Passage
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
@@ -16,6 +16,8 @@
 -- param query_lang TEXT  language of the question
 -- param words_weight REAL  what a passage that has all words gains in the linear rule
 -- param rrf_k INTEGER  rank constant of RRF
+-- param recency INTEGER  after how many days the weight of a document's date is half; 0 = dates count nothing
+-- param today TEXT  the day that dates are counted from
 -- param held_json TEXT?  JSON array of chunks that are candidates whatever rank they have, from select_held; NULL = none
 -- param favoured_json TEXT?  JSON array of documents that count more; the best of them are candidates too; NULL = none
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any
@@ -45,6 +47,7 @@
 -- column late_score REAL?  late interaction; NULL without tokens
 -- column is_own INTEGER  1 = in the question's language; for an English one in none too
 -- column is_favoured INTEGER  1 = of a document that counts more
+-- column recency_factor REAL?  what the score was multiplied by for the document's date; NULL where dates count nothing
 WITH
 eligible AS (
   SELECT chunk_rowid
@@ -155,6 +158,12 @@ told AS MATERIALIZED (
     coalesce(w.lexical_score / :bm25_max, 0) AS lexical_share,
     s.vector_score,
     t.late_score,
+    -- A document of today counts as much more as one of the days that a question names.
+    iif(:recency > 0 AND :fusion <> 'cosine', 1 + 0.15 * coalesce((
+      SELECT pow(0.5, max(0, julianday(:today) - julianday(substr(p.value, 1, 10))) / :recency)
+      FROM document_properties AS p
+      WHERE p.doc_id = c.doc_id AND p.name = 'date' AND p.position = 0 AND p.kind = 'date'
+    ), 0), NULL) AS recency_factor,
     -- A chunk that is not embedded yet is taken for the least similar candidate.
     iif(
       max(t.late_score) OVER () IS NULL,
@@ -181,6 +190,7 @@ scored AS MATERIALIZED (
     p.lexical_rank,
     p.vector_rank,
     iif(t.is_favoured, 1.15, 1)
+    * coalesce(t.recency_factor, 1)
     * CASE :fusion
       WHEN 'linear' THEN t.meaning + :words_weight * pow(t.lexical_share, 1.5)
       WHEN 'cosine' THEN t.vector_score
@@ -227,7 +237,8 @@ SELECT
   b.vector_rank,
   t.late_score,
   t.is_own,
-  t.is_favoured
+  t.is_favoured,
+  t.recency_factor
 FROM best AS b
 CROSS JOIN told AS t ON t.chunk_rowid = b.chunk_rowid
 CROSS JOIN chunks AS c ON c.chunk_rowid = b.chunk_rowid
