@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from conftest import NOTES, Kb, Vault, kb_in, make_vault, run_kb, write_notes
 from fake_embedder import PRIMARY, FakeModels, fake_models
+from media_fixtures import needs_tesseract
 
 from kb.config import load
 from kb.domain.filters import SearchFilters
 from kb.domain.search import SearchQuery
 from kb.domain.sources import KEPT_FROM, Source, Sources
 from kb.mcp.server import build_server
+from kb.operations.ingest.requests import extract_settings
 from kb.operations.inspect.listing import count_facets, list_things
 from kb.operations.inspect.view import note_named
 from kb.operations.opening.base import open_base
@@ -196,6 +198,38 @@ def test_a_link_into_another_source_indexes_no_file_twice(two: Vault) -> None:
     assert of_work() <= paths(kb)
     for narrowed in ("job", "job/private", "one.md", "above/job/log.md"):
         assert kb("ingest", "--no-embed", str(two.root / narrowed), "--json").lines[-1]["new"] == 0, narrowed
+
+
+def test_ocr_is_on_where_a_source_says_so(tmp_path: Path) -> None:
+    made = make_vault(tmp_path, {"a.md": "# A\n"}, settings="[ocr]\nenabled = false\n")
+    add(made, "scans", "scans", "ocr = true\n")
+    add(made, "others", "others")
+    add(made, "never", "never", "ocr = false\n")
+    config = load(str(made.config))
+    assert [each.name for each in config.sources.every if each.ocr] == ["scans"]
+    assert extract_settings(config).ocr is not None
+    on = load(str(made.config), ("ocr.enabled=true",))
+    assert [each.name for each in on.sources.every if each.ocr] == ["workspace", "scans", "others"]
+    assert "ocr = true" in run_kb("--config", str(made.config), "config", "show").stdout
+
+
+@needs_tesseract
+def test_pictures_of_such_a_source_are_read_and_no_others(tmp_path: Path) -> None:
+    from PIL import Image, ImageDraw, ImageFont
+
+    made = make_vault(tmp_path, {"a.md": "# A\n"}, settings="[ocr]\nenabled = false\n")
+    picture = Image.new("L", (900, 120), 255)
+    ImageDraw.Draw(picture).text((40, 40), "A turbine blade", font=ImageFont.load_default(36), fill=0)
+    (tmp_path / "scans").mkdir()
+    for folder in (made.root, tmp_path / "scans"):
+        picture.save(folder / "scan.png")
+    kb = kb_in(made)
+    kb("ingest", "--no-embed")
+    add(made, "scans", "scans", "ocr = true\n")
+    ran = kb("ingest", "--no-embed", "--json").lines[-1]
+    assert (ran["new"], ran["updated"]) == (1, 0)
+    hits = kb("search", "turbine blade", "--mode", "lexical", "--json").json["hits"]
+    assert [each["doc_path"] for each in hits] == ["scans:scan.png"]
 
 
 def test_a_source_whose_folder_is_gone_keeps_its_documents_and_is_named(two: Vault) -> None:

@@ -139,7 +139,10 @@ class SourceConfig(Section):
         ),
     )
     language = key("", "the language (ko, en, …) of documents whose own cannot be told")
-    ocr = key(True, "whether text is read from pixels of its files, where ocr.enabled is true")
+    ocr = key(
+        True,
+        "whether text is read from pixels of its files, as ocr.enabled says; where true is written, whatever that says",
+    )
     archives: bool = WorkspaceConfig.KEYS["archives"]  # type: ignore[assignment]
     about = key("", "one line that says what this folder holds, for agents and for kb list sources")
 
@@ -537,7 +540,15 @@ class Config(Section):
     def sources(self) -> Sources:
         """The workspace and the further sources, with absolute roots."""
         own = self.workspace
-        first = Source(WORKSPACE, self.workspace_root, own.include, own.exclude, about=own.about, archives=own.archives)
+        first = Source(
+            WORKSPACE,
+            self.workspace_root,
+            own.include,
+            own.exclude,
+            ocr=self.ocr.enabled,
+            about=own.about,
+            archives=own.archives,
+        )
         return Sources(first, tuple(self._source(each) for each in self.further_sources))
 
     def _source(self, given: SourceConfig) -> Source:
@@ -549,7 +560,7 @@ class Config(Section):
             given.kinds,
             given.trust,  # type: ignore[arg-type]  # its rule has checked it
             given.language,
-            given.ocr,
+            given.ocr and (self.ocr.enabled or "ocr" in vars(given)),
             given.exposure,
             given.about,
             given.archives,

@@ -148,7 +148,8 @@ def checked_source(table: Mapping[str, Any], where: str) -> SourceConfig:
         if name not in SourceConfig.KEYS:
             _unknown(f"sources.{name}", list(SOURCE_KEYS), where, "key")
     keys = SourceConfig.KEYS.items()
-    return SourceConfig(**{name: checked(f"sources.{name}", table.get(name, key.default), where) for name, key in keys})
+    values = {name: checked(f"sources.{name}", table.get(name, key.default), where) for name, key in keys}
+    return SourceConfig(**{name: value for name, value in values.items() if name in table})
 
 
 def _flatten(table: Mapping[str, Any], prefix: str, where: str) -> list[tuple[str, Any]]:

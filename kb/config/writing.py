@@ -58,9 +58,13 @@ def source_tables(config: Config) -> str:
 
 
 def source_table(source: SourceConfig) -> str:
-    """A `[[sources]]` table with the keys whose values are not the defaults."""
+    """A `[[sources]]` table with the keys whose values are not the defaults, and `ocr`, where it is written."""
     values = {name: (getattr(source, name), key.default) for name, key in SourceConfig.KEYS.items()}
-    lines = [f"{name} = {toml_value(value)}" for name, (value, default) in values.items() if value != default]
+    lines = [
+        f"{name} = {toml_value(value)}"
+        for name, (value, default) in values.items()
+        if value != default or (name == "ocr" and name in vars(source))
+    ]
     return "\n".join(["[[sources]]", *lines]) + "\n"
 
 

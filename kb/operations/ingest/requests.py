@@ -178,7 +178,7 @@ def extract_settings(config: Config) -> ExtractSettings:
     ocr, caption, audio = config.ocr, config.image_caption, config.audio
     threads = max(1, (os.cpu_count() or 1) // config.indexing.max_parallel_extractors)
     return ExtractSettings(
-        OcrSettings(ocr.languages, ocr.page_dpi) if ocr.enabled else None,
+        OcrSettings(ocr.languages, ocr.page_dpi) if any(each.ocr for each in config.sources.every) else None,
         CaptionSettings(caption.model, config.models_llm.endpoint) if caption.enabled else None,
         SpeechSettings(audio.model, config.model_dir, audio.language, threads) if audio.enabled else None,
     )
