@@ -17,7 +17,7 @@ from types import SimpleNamespace
 
 import apsw
 import pytest
-from conftest import Vault, make_vault, run_kb
+from conftest import Vault, make_vault, run_kb, write_notes
 from watching import KB, children, environment, watch
 
 from kb.cli.call import Call
@@ -131,6 +131,23 @@ def test_a_change_interrupts_no_ingest_that_has_embedded_nothing() -> None:
         told = json.dumps({"schema_version": "ingest_event.v1", "kind": "embed_progress", "done": done, "total": 16})
         keeper._follow(SimpleNamespace(stdout=[told]))  # type: ignore[arg-type]
         assert keeper._is_embedding is expected
+
+
+def test_a_source_that_is_added_is_watched_from_then_on(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"a.md": "# A\n\nOne.\n"}, settings=NO_VECTORS)
+    write_notes(tmp_path / "job", {"plan.md": "# Plan\n\nTwo.\n"})
+    with watch(vault.config):
+        wait_for(lambda: set(indexed(vault.sqlite)) == {"a.md"})
+        before = vault.config.read_text(encoding="utf-8")
+        vault.config.write_text(before + "[[sources]]\nname = ", encoding="utf-8")  # half saved
+        time.sleep(2.5)
+        added = f'{before}\n[[sources]]\nname = "work"\nroot = "{tmp_path / "job"}"\n'
+        vault.config.write_text(added, encoding="utf-8")
+        wait_for(lambda: set(indexed(vault.sqlite)) == {"a.md", "work:plan.md"})
+        write_notes(tmp_path / "job", {"new.md": "# New\n\nThree.\n"})
+        wait_for(lambda: "work:new.md" in indexed(vault.sqlite))
+        vault.config.write_text(before, encoding="utf-8")
+        wait_for(lambda: set(indexed(vault.sqlite)) == {"a.md"})
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Literal
@@ -22,9 +23,10 @@ from kb.cli.commands.ingest import MARKS, SHOWN_ITEMS
 from kb.cli.entry import config_path
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.progress import duration
-from kb.config import default_path
+from kb.config import default_path, load
 from kb.domain.sources import Source
 from kb.domain.text import counted, plain_line
+from kb.errors import KbError
 from kb.models.requirements import lacking_packages, require
 from kb.operations.admin.service import install, uninstall, watch_service
 from kb.private import require_writable, users_surroundings
@@ -32,6 +34,9 @@ from kb.scan.changes import How, changes
 
 # Without notice of a change the files are compared with the index so often: notices can be lost, while asleep too.
 _COMPARED_EVERY_S = 3600
+
+# How often it is looked whether the configuration file has changed: sources may have been added.
+_CONFIG_READ_EVERY_S = 2
 
 # After an ingest that failed, e.g. because another one runs: the first pause, and the longest.
 _PAUSE_S, _LONGEST_PAUSE_S = 5, 320
@@ -46,7 +51,7 @@ _HOW: Mapping[How, str] = {
     "gone": "waiting for the folder ",
 }
 
-News = Literal["changed", "embedding", "ended"]
+News = Literal["changed", "configured", "embedding", "ended"]
 
 
 @click.command(
@@ -119,11 +124,15 @@ class _Keeper:
         # What the last report said: it is not said again.
         self._failures: dict[str, dict[str, Any]] = {}
         self._notes: set[str] = set()
+        self._polling = False
+        self._watched: tuple[Source, ...] = ()
 
     def keep(self, *, polling: bool) -> None:
         """Runs until it is interrupted; a running ingest then ends after its current step."""
-        for source in self._call.config.sources.every:
-            Thread(target=self._await_changes, args=(source, polling), name="kb-changes", daemon=True).start()
+        self._polling = polling
+        self._watch(self._call.config.sources.every)
+        if self._call.config.file is not None:
+            Thread(target=self._await_settings, args=(self._call.config.file,), name="kb-config", daemon=True).start()
         has_changed, pause_s = False, 0
         try:
             while True:
@@ -144,6 +153,8 @@ class _Keeper:
                     self._running = None
                 elif news == "changed":
                     has_changed = True
+                elif news == "configured":
+                    has_changed = self._configured() or has_changed
                 if has_changed and self._running is not None and self._is_embedding:
                     self._running.terminate()
         finally:
@@ -151,17 +162,59 @@ class _Keeper:
                 self._running.terminate()
                 self._running.wait()
 
-    def _await_changes(self, source: Source, polling: bool) -> None:
+    def _watch(self, sources: tuple[Source, ...]) -> None:
+        """Follows these sources; the threads of others end with their next news."""
+        before, self._watched = self._watched, sources
+        for source in sources:
+            if source not in before:
+                Thread(target=self._await_changes, args=(source,), name="kb-changes", daemon=True).start()
+
+    def _configured(self) -> bool:
+        """Follows the sources of the changed configuration; an ingest, which reads all of it, has to follow.
+
+        One that cannot be read changes nothing, and is told.
+        """
+        try:
+            self._watch(load(str(self._call.config.file), self._call.settings).sources.every)
+        except KbError as error:
+            _say(plain_line(f"{error.message} ({error.hint})"), "the configuration cannot be read: ")
+            return False
+        return True
+
+    def _await_settings(self, file: Path) -> None:
+        def state() -> tuple[int, ...] | None:
+            try:
+                found = file.stat()
+            except OSError:
+                return None
+            return found.st_mtime_ns, found.st_size, found.st_ino
+
+        known = state()
+        while True:
+            time.sleep(_CONFIG_READ_EVERY_S)
+            now = state()
+            if now is not None and now != known:
+                known = now
+                self._news.put("configured")
+
+    def _await_changes(self, source: Source) -> None:
         config = self._call.config
+
+        def tell(how: How) -> None:
+            if source in self._watched:
+                _say(plain_line(str(source.root)), _HOW[how])
+
         try:
             for _ in changes(
                 source.root,
                 include=source.include,
                 exclude=source.exclude,
                 own=(config.data_dir, config.cache_dir, config.log_dir),
-                polling=polling,
-                tell=lambda how: _say(plain_line(str(source.root)), _HOW[how]),
+                polling=self._polling,
+                tell=tell,
             ):
+                if source not in self._watched:
+                    return
                 self._news.put("changed")
         except BaseException as error:  # noqa: BLE001  raised again by the thread that waits for news
             self._news.put(error)
