@@ -109,7 +109,7 @@ def changed(name: str, member: str, *, old: bytes = b"", new: bytes = b"") -> by
             if each == member:
                 assert old in data
                 data = data.replace(old, new, 1) if old else new
-            target.writestr(each, data)
+            target.writestr(each, data, zipfile.ZIP_STORED if each == "mimetype" else None)
     return made.getvalue()
 
 
@@ -233,6 +233,31 @@ def test_a_sheet_with_a_cell_far_away_is_read_by_its_first_columns() -> None:
     assert [part.name for part in found.parts] == [part.name for part in before.parts]
     assert found.parts[0] == before.parts[0]
     assert found.notes == ("sheet Price list: it has a cell far away; of its columns 256 are read",)
+
+
+def test_a_far_cell_of_an_opendocument_sheet_is_read_so_too() -> None:
+    name = "stock-en.ods"
+    row = (
+        b'<table:table-row table:number-rows-repeated="1000000"><table:table-cell/></table:table-row>'
+        b'<table:table-row><table:table-cell table:number-columns-repeated="16000"/>'
+        b"<table:table-cell><text:p>far</text:p></table:table-cell></table:table-row></table:table>"
+    )
+    far = changed(name, "content.xml", old=b"</table:table>", new=row)
+    before, found = (read_parts(parts_of(name, each)) for each in ((FIXTURES / name).read_bytes(), far))
+    assert [part.name for part in found.parts] == [part.name for part in before.parts]
+    assert [part.blocks for part in found.parts] == [part.blocks for part in before.parts]
+    assert found.notes == ("a sheet has a cell far away: of the columns 256 are read",)
+
+
+def test_a_row_that_is_repeated_without_end_is_read_some_times() -> None:
+    row = (
+        b'<table:table-row table:number-rows-repeated="1000000">'
+        b'<table:table-cell office:value-type="float" office:value="3" table:number-columns-repeated="1000">'
+        b"<text:p>3.00</text:p></table:table-cell></table:table-row></table:table>"
+    )
+    found = read_parts(parts_of("a.ods", changed("stock-en.ods", "content.xml", old=b"</table:table>", new=row)))
+    assert len(found.parts) < 300
+    assert found.parts[-100].blocks[0].text.count("3") == 256
 
 
 @pytest.mark.parametrize(("at", "letters"), [(0, "A"), (25, "Z"), (26, "AA"), (701, "ZZ"), (702, "AAA")])

@@ -115,10 +115,10 @@ class _Reader:
         for each in element.iter():
             if each.tag == "note":
                 for body in found(each, "note-body"):
-                    self.flow.add_note("note", _joined(body))
+                    self.flow.add_note("note", joined(body))
             elif each.tag == "annotation":
                 author = "".join(creator.text or "" for creator in found(each, "creator"))
-                self.flow.add_note("comment", (f"{author}: " if author else "") + _joined(each))
+                self.flow.add_note("comment", (f"{author}: " if author else "") + joined(each))
         self._boxes(element)
 
     def _boxes(self, element: Element) -> None:
@@ -186,10 +186,10 @@ def _rows(table: Element) -> Iterator[Sequence[str]]:
     """
     above: list[str] = []
     left: dict[int, int] = {}  # how many rows more a column's cell spans
-    for row in _within(table, "table-row"):
+    for row in rows_within(table):
         cells: list[str] = []
         for cell in (each for each in row if each.tag in ("table-cell", "covered-table-cell")):
-            text = _joined(cell)
+            text = joined(cell)
             for _ in range(min(_count(cell, "number-columns-repeated"), _MOST_REPEATED)):
                 at = len(cells)
                 if cell.tag == "covered-table-cell" and left.get(at, 0) > 0:
@@ -207,15 +207,15 @@ def _count(element: Element, name: str) -> int:
     return int(value) if value.isdecimal() and len(value) < 7 else 1
 
 
-def _within(element: Element, tag: str) -> Iterator[Element]:
+def rows_within(table: Element) -> Iterator[Element]:
     """The rows of a table, including those in groups and headers."""
-    for child in element:
-        if child.tag == tag:
+    for child in table:
+        if child.tag == "table-row":
             yield child
         elif child.tag in ("table-rows", "table-header-rows", "table-row-group"):
-            yield from _within(child, tag)
+            yield from rows_within(child)
 
 
-def _joined(holder: Element) -> str:
+def joined(holder: Element) -> str:
     """The text of a cell, a note or a comment on one line."""
     return " ".join(" ".join("".join(_texts(each)) for each in holder.iter() if each.tag in ("p", "h")).split())

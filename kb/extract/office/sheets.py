@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from importlib.metadata import version
 from itertools import groupby
@@ -18,8 +19,9 @@ from xml.etree.ElementTree import Element
 
 from kb.domain.citations import part_name
 from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
-from kb.errors import ExtractFailed, worded
+from kb.errors import ExtractFailed, FileTooLarge, worded
 from kb.extract.office.flow import is_header, table_rows
+from kb.extract.office.odf import joined, rows_within
 from kb.extract.office.package import OLE_START, Package, parse_xml, text_at
 from kb.extract.parts import Part, PartBlock, Parts
 from kb.models.requirements import lacking_packages, require
@@ -35,6 +37,13 @@ MOST_CELLS = 20_000_000
 MOST_COLUMNS = 256
 
 _PLACE = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
+_FAR_TABLES = f"a sheet has a cell far away: of the columns {MOST_COLUMNS} are read"
+
+# In an OpenDocument sheet: rows or cells that are written once for many, and texts.
+_REPEATED = re.compile(rb'number-(?:rows|columns)-repeated="\d{3,}"')
+_TEXT_START = b"<text:p"
+_MOST_REPEATED = 200
+
 _PLACE_TEXT = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 
 Cell: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
@@ -60,6 +69,10 @@ def derive(job: Job) -> bytes:
         package.require_fitting()  # Calamine unpacks by itself
     parts: list[Part] = []
     notes: list[str] = []
+    if package is not None and (tables := _far_tables(package)):
+        for name, table in tables:
+            parts += sheet_parts(_table_rows(table, MOST_ROWS - len(parts)), name)
+        return package.said_of(Parts(tuple(parts), notes=(_FAR_TABLES,))).to_json()
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(job.data)) as workbook:
             far = {} if package is None else _far_sheets(package)
@@ -125,6 +138,78 @@ def _sparse_rows(sheet: Element, shared: Sequence[str], most_rows: int) -> list[
             row += [""] * (_number(place[1].encode()) - len(row))
             row[_number(place[1].encode()) - 1] = value
     return rows
+
+
+def _far_tables(package: Package) -> list[tuple[str, Element]]:
+    """All sheets of an OpenDocument file, by name, where Calamine, which lays out all of them, would not hold one.
+
+    A file with too many elements for a tree is left to Calamine.
+    """
+    content = package.read("content.xml") if "content.xml" in package.names else b""
+    repeated = _REPEATED.search(content)
+    if repeated is None or repeated.start() > content.rfind(_TEXT_START):
+        return []
+    try:
+        tables = list(parse_xml(content).iter("table"))
+    except FileTooLarge:
+        return []
+    return [(each.get("name", ""), each) for each in tables] if any(map(_is_far, tables)) else []
+
+
+def _is_far(table: Element) -> bool:
+    filled = [(above + count, max(cells) + 1) for above, cells, count in _table_cells(table)]
+    rows, columns = (max(each, default=0) for each in zip(*filled, strict=True)) if filled else (0, 0)
+    return rows * columns > MOST_CELLS
+
+
+def _table_cells(table: Element) -> Iterator[tuple[int, dict[int, str], int]]:
+    """The rows of a table with text: how many are above, the texts by column, from 0, and how often it is repeated.
+
+    Of a repeated text the first columns and the last one are given.
+    """
+    above = 0
+    for row in rows_within(table):
+        cells: dict[int, str] = {}
+        at = 0
+        for cell in row:
+            if cell.tag not in ("table-cell", "covered-table-cell"):
+                continue
+            count = _repeated(cell, "number-columns-repeated")
+            if text := _value(cell):
+                cells |= dict.fromkeys((*range(at, min(at + count, MOST_COLUMNS)), at + count - 1), text)
+            at += count
+        count = _repeated(row, "number-rows-repeated")
+        if cells:
+            yield above, cells, count
+        above += count
+
+
+def _table_rows(table: Element, most_rows: int) -> list[list[str]]:
+    """The texts of a table by rows, of the first columns; of a repeated row the first ones."""
+    rows: list[list[str]] = []
+    for above, cells, count in _table_cells(table):
+        if above >= most_rows:
+            break
+        width = max((at for at in cells if at < MOST_COLUMNS), default=-1) + 1
+        rows += ([] for _ in range(above - len(rows)))
+        rows += (
+            [cells.get(at, "") for at in range(width)] for _ in range(min(count, _MOST_REPEATED, most_rows - above))
+        )
+    return rows
+
+
+def _repeated(element: Element, name: str) -> int:
+    value = element.get(name, "1")
+    return int(value) if value.isdecimal() and len(value) < 9 else 1
+
+
+def _value(cell: Element) -> str:
+    """The text of a cell; a number or date as it is stored."""
+    if day := cell.get("date-value"):
+        return day.removesuffix("T00:00:00").replace("T", " ")
+    with suppress(ValueError):
+        return cell_text(float(cell.get("value", "")))
+    return joined(cell)
 
 
 def _shared_texts(package: Package) -> list[str]:
