@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
-import typing
 from pathlib import Path
 
 import pytest
 from conftest import Vault, cpu_limited, kb_in
 from loaded_modules import HEAVY, loaded_by
-
-from kb.records import NamedTuple
 
 
 @pytest.mark.parametrize(
@@ -53,46 +49,6 @@ def test_the_probe_sees_what_is_loaded(vault: Vault, tmp_path: Path) -> None:
     """The JSON Schemas of the wire are made by pydantic: the check would notice it."""
     _, modules = loaded_by("--config", str(vault.config), "schema", "--wire", "search_hit.v1", home=tmp_path)
     assert "pydantic" in HEAVY & modules
-
-
-class Fast(NamedTuple):
-    """Documented."""
-
-    number: int
-    words: tuple[str, ...] = ()
-    note: str | None = None
-
-    @property
-    def count(self) -> int:
-        """How many words."""
-        return len(self.words)
-
-
-class Usual(typing.NamedTuple):
-    """Documented."""
-
-    number: int
-    words: tuple[str, ...] = ()
-    note: str | None = None
-
-
-def test_a_named_tuple_is_as_the_usual_one() -> None:
-    fast, usual = Fast(1, note="n"), Usual(1, note="n")
-    assert fast == usual
-    assert (Fast._fields, Fast._field_defaults, Fast.__doc__) == (Usual._fields, Usual._field_defaults, Usual.__doc__)
-    assert typing.get_type_hints(Fast) == typing.get_type_hints(Usual)
-    assert fast._replace(words=("a", "b")).count == 2
-    assert Fast._make([1, ("a",), None]) == (1, ("a",), None)
-    assert fast._asdict() == usual._asdict()
-    assert pickle.loads(pickle.dumps(fast)) == fast
-    assert (repr(fast), Fast.__module__) == (repr(usual).replace("Usual", "Fast"), __name__)
-
-
-def test_a_named_tuple_refuses_what_the_usual_one_refuses() -> None:
-    with pytest.raises(TypeError, match="without a default"):
-        type(NamedTuple)("Odd", (NamedTuple,), {"__module__": "m", "__annotations__": {"a": int, "b": int}, "a": 1})
-    with pytest.raises(AttributeError):
-        Fast(1).number = 2  # type: ignore[misc]
 
 
 SEVERAL_THREADS = """

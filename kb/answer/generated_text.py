@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from kb.answer.words import Words, carried, words_of
 from kb.domain.search import Passage
 from kb.language.lists import pattern
 from kb.language.sentences import sentence_ranges
-from kb.records import NamedTuple
 
 _OPENING, _CLOSING = "[［【〔", "]］】〕"
 _INVISIBLE = "\u00ad\u200b-\u200f\u2060\ufeff"

@@ -13,7 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from kb.answer.pieces import Excerpt, folded_weights, found_terms
 from kb.answer.words import (
@@ -27,7 +27,6 @@ from kb.answer.words import (
 )
 from kb.domain.search import Passage, Sentence, TermWeight
 from kb.language.lists import english_stopwords, pattern, words
-from kb.records import NamedTuple
 
 _FILE = Path(__file__).parent / "data" / "weights.tsv"
 

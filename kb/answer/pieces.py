@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import takewhile
+from typing import NamedTuple
 
 from kb.answer.words import Words, expectation, folded_term, words_of
 from kb.domain.answers import PassageJudge
@@ -18,7 +19,6 @@ from kb.domain.search import Passage, Sentence, Term, TermWeight
 from kb.domain.text import Range
 from kb.language.lists import pattern
 from kb.language.sentences import Line, is_code, sentences, text_lines
-from kb.records import NamedTuple
 from kb.retrieve.index import Index
 from kb.threads import submit
 

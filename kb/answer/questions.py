@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kb.domain.answers import HopReason, Turn
 from kb.domain.text import stored_text
 from kb.language.lists import is_stopword, pattern
-from kb.records import NamedTuple
 
 _WORD = re.compile(r"[^\W_]+")
 

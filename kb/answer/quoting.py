@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from itertools import takewhile
+from typing import NamedTuple
 
 from kb.answer.generated_text import show_markers, without_brackets
 from kb.answer.pieces import Excerpt
@@ -24,7 +25,6 @@ from kb.language.markup import masked
 from kb.language.occurrences import occurs
 from kb.language.pages import joined_lines
 from kb.language.sentences import is_code
-from kb.records import NamedTuple
 
 # Shorter ones are titles and scare quotes.
 _LEAST_QUOTE_CHARS = 6

@@ -9,11 +9,10 @@ import functools
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kb.domain.text import stored_text
 from kb.language.lists import english_stopwords, pattern, rows
-from kb.records import NamedTuple
 from kb.store.tokens import stem
 
 # Runs of Hangul apart from other letters and digits, as the index's terms are: 1989년 is two words.

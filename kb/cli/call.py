@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -22,7 +22,6 @@ from kb.domain.search import MODES
 from kb.domain.text import plain_line
 from kb.errors import KbError, UsageError
 from kb.private import is_read_only, make_private_folder
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.operations.answers.last_shown import Shown

@@ -9,12 +9,11 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kb.domain.kinds import KINDS
 from kb.domain.sources import KEPT_FROM, NAME, RESERVED_NAMES, TRUST_LEVELS, WORKSPACE, Source, Sources
 from kb.errors import ConfigError
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.domain.embeddings import VectorPlace

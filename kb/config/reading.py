@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kb.config.keys import (
     JOINED,
@@ -30,7 +30,6 @@ from kb.config.keys import (
 from kb.config.writing import toml_value
 from kb.domain.kinds import KINDS
 from kb.errors import ConfigError, ConfigNotFound
-from kb.records import NamedTuple
 
 _TYPE_NAMES = {
     bool: "true or false",

@@ -6,13 +6,12 @@ Tuples, not dataclasses: they are on the path of a cold answer, where each class
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, NamedTuple, Protocol
 
 from kb.domain.citations import Citation
 from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.search import Passage, SearchMode, SearchResult, Sentence
-from kb.records import NamedTuple
 
 RefusalReason = Literal["score_gate", "llm_self_judge", "no_index", "no_chunks", "llm_stream_aborted"]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kb.domain.on_wire import on_wire
-from kb.records import NamedTuple
 
 State = Literal["ok", "failed", "absent", "unchecked"]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 from urllib.parse import quote, unquote
 
 from kb.domain.on_wire import on_wire, wire_kind
 from kb.domain.text import stored_text
 from kb.errors import InvalidCitation
-from kb.records import NamedTuple
 
 _EXAMPLES = (
     "notes/a.md#L12-L34, paper.pdf#page=13, photo.png#xywh=120,40,520,180, talk.mp3#t=822,850 or plan.docx#para=14"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from kb.domain.search import Passage
-from kb.records import NamedTuple
 
 FoundBy = Literal["place", "use", "definition", "words"]
 """A line named by a stack trace; lines that use the name; a definition of a named symbol; words alone."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Protocol, TypeAlias
 
 from kb.domain.on_wire import Wire, on_wire
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

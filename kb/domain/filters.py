@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from kb.domain.sources import TRUST_LEVELS
-from kb.records import NamedTuple
 
 SoughtKind = Literal["phrase", "prefix", "regex"]
 

@@ -6,10 +6,9 @@ Tuples, not dataclasses: they lie on the path of a cold answer, where each class
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from kb.domain.on_wire import on_wire
-from kb.records import NamedTuple
 
 ChatRole = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length"]

@@ -8,9 +8,7 @@ family, which has the extractor's name.
 
 from __future__ import annotations
 
-from typing import Literal, NewType, cast
-
-from kb.records import NamedTuple
+from typing import Literal, NamedTuple, NewType, cast
 
 MediaType = NewType("MediaType", str)
 """What `assets.media_type` holds: a family alone (`markdown`, `pdf`), or with a format (`text/org`, `code/rust`)."""

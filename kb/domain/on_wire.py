@@ -7,9 +7,7 @@ A record without either is written as it is: fields under their names, and the c
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
-
-from kb.records import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 R = TypeVar("R", bound=type)
 

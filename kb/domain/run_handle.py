@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from kb.errors import Canceled
-from kb.records import NamedTuple
 
 
 class RunEvent(Protocol):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, Protocol
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, NotRequired, Protocol
 
 from kb.domain.citations import NARROWED, Citation, CodeCitation, cite
 from kb.domain.filters import SearchFilters
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.symbols import Repository
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.domain.code_hits import CodeFound

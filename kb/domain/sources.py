@@ -11,11 +11,10 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kb.domain.kinds import MEMBER, archive_type
 from kb.domain.text import WorkspacePath, to_posix
-from kb.records import NamedTuple
 
 TrustLevel = Literal["primary", "secondary", "generated"]
 TRUST_LEVELS: tuple[TrustLevel, ...] = ("primary", "secondary", "generated")

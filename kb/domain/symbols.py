@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kb.domain.citations import Citation, CodeCitation
 from kb.domain.on_wire import on_wire
-from kb.records import NamedTuple
 
 OBJECT_KINDS = frozenset(("resource", "stage", "image", "service", "job", "package", "dependency"))
 """Kinds of objects that files around source code declare: of Kubernetes, Docker, Compose, CI, and package manifests.

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from zlib import crc32
 
 from kb.domain.embeddings import Role
 from kb.embed.text import encoder_text
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.runtimes.ollama_http import OllamaServer

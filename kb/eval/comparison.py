@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from kb.domain.results.evaluation import Comparison, EvalRun, MeasuredRun, Metric, MetricChange, MovedQuestion
-from kb.records import NamedTuple
 
 METRICS = (
     Metric("hit_at_1", "hit@1", "share of questions whose first hit is relevant"),

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import cache
+from typing import NamedTuple
 
 from kb.language.lists import rows, words
-from kb.records import NamedTuple
 
 _SIGNS = "time_signs"
 _CENTURIES = ("19", "20")

@@ -14,9 +14,9 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from kb.language.lists import rows, table
-from kb.records import NamedTuple
 
 #
 # Two-set keyboard (KS X 5002): a syllable is typed as one key a consonant or vowel, compound ones as two (ㅘ = ㅗ ㅏ,

@@ -13,10 +13,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.language.lists import rows
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kiwipiepy import Kiwi

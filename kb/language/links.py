@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from posixpath import basename, dirname, join, normpath
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from kb.domain.citations import parse_citation
@@ -18,7 +19,6 @@ from kb.domain.sources import RESERVED_NAMES, WORKSPACE, source_and_path
 from kb.domain.text import stored_text
 from kb.errors import InvalidCitation
 from kb.language.markup import CODE, COMMENT
-from kb.records import NamedTuple
 
 _WIKILINK = r"(?P<embed>!?)\[\[(?P<wiki>[^\[\]\n|]+)(?:\|[^\[\]\n]*)?\]\]"
 _DESTINATION = r"<(?P<angled>[^<>\n]*)>|(?P<bare>[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)"

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-
-from kb.records import NamedTuple
+from typing import NamedTuple
 
 # A hyphen of any kind at a line's end, and the rest of the word with closing punctuation.
 _HYPHENATED = re.compile(

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from kb.domain.citations import CodeCitation
 from kb.domain.search import Passage, Sentence
 from kb.domain.text import Range
 from kb.language.lists import words
 from kb.language.markup import masked
-from kb.records import NamedTuple
 
 # The most lines of a quoted piece of a code block; a blank line ends one too.
 _CODE_LINES = 8

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from kb.errors import ModelCorrupt, ModelMissing
-from kb.records import NamedTuple
 
 MANIFEST_FILE = "manifest.json"
 

@@ -10,11 +10,11 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from kb.domain.symbols import OBJECT_KINDS
 from kb.language.lists import english_stopwords, is_stopword, pattern, rows, words
 from kb.language.names import IDENTIFIER, dotted, is_identifier_like, parts_of, singular, squashed
-from kb.records import NamedTuple
 from kb.store import queries
 from kb.store.connection import Connection
 from kb.store.tokens import indexed_token

@@ -19,14 +19,13 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple, TypedDict
 
 from kb.domain.filters import FILTERS, Passing, SearchFilters, Sought
 from kb.domain.search import DaysAsked, SearchQuery
 from kb.domain.text import stored_text
 from kb.errors import UsageError
 from kb.language.dates import time_span
-from kb.records import NamedTuple, TypedDict
 from kb.store import queries
 from kb.store.connection import Connection
 

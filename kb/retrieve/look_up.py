@@ -13,11 +13,11 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from kb.domain.search import Passage, SearchQuery, SearchResult, Substitution, Term
 from kb.language.lists import is_stopword, words
 from kb.language.words import bare_word
-from kb.records import NamedTuple
 from kb.retrieve.filters import passing
 from kb.retrieve.index import Index
 from kb.retrieve.terms import MAX_WORDS_CHARS, QueryTerms, all_of, plain, words_in

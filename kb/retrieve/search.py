@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from kb.domain.citations import cite
 from kb.domain.search import (
@@ -25,7 +25,6 @@ from kb.domain.search import (
 )
 from kb.language.detect import query_language
 from kb.language.lists import rows
-from kb.records import TypedDict
 from kb.retrieve.filters import passing
 from kb.retrieve.index import Index
 from kb.retrieve.look_up import held_among_notes

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from kb.domain.text import Range, stored_text
-from kb.records import NamedTuple
 
 _ELLIPSIS = "…"
 _FENCES = ("```", "~~~")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.search import DaysAsked, Substitution, Term, Widening
 from kb.domain.text import stored_text
 from kb.language.lists import is_stopword
 from kb.language.words import is_syllable
-from kb.records import NamedTuple
 from kb.retrieve.index import Index
 from kb.store import queries
 from kb.store.tokens import indexed_token

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import apsw
 
@@ -26,7 +26,6 @@ from kb.errors import (
     StoreReadOnly,
 )
 from kb.private import make_private_file, make_private_folder
-from kb.records import NamedTuple
 from kb.store import queries
 from kb.store.sqlfile import MIGRATIONS_DIR
 

@@ -25,11 +25,9 @@ from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
-
-from kb.records import NamedTuple
 
 TYPES = {"TEXT": "str", "INTEGER": "int", "REAL": "float", "BLOB": "bytes"}
 SHAPES = ("one", "many", "each", "changes")

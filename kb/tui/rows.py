@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -20,7 +21,6 @@ from kb.domain.results.answers import AnswerSummary
 from kb.domain.search import Passage
 from kb.domain.text import plain
 from kb.language.detect import query_language
-from kb.records import NamedTuple
 from kb.tui.strings import Say, in_language, strings
 from kb.tui.styled import rendered, unmarked
 

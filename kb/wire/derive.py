@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from kb.domain.on_wire import Form, Wire, on_wire
 from kb.errors import KbError
-from kb.records import NamedTuple
 
 on_wire("error.v1", title="ErrorV1", fields="code message hint details")(KbError)
 

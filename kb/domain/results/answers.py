@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from kb.domain.answers import AnswerState, SecondVerdict, Turn
 from kb.domain.citations import Citation
 from kb.domain.on_wire import Wire, on_wire
-from kb.records import NamedTuple
 
 Standing = Literal["stands", "moved", "changed", "missing", "unreadable"]
 

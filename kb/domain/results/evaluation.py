@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.results.answers import Standing
 from kb.domain.search import SearchMode
-from kb.records import NamedTuple
 
 
 class Metric(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from kb.domain.documents import BlockKind, LinkKind
 from kb.domain.on_wire import Wire, on_wire
@@ -13,7 +13,6 @@ from kb.domain.results.ingest import IngestItemError, Unread
 from kb.domain.sources import TrustLevel
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Symbol, SymbolUse
-from kb.records import NamedTuple
 
 
 @on_wire(

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from math import sqrt
 from operator import mul
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
 from kb.embed.installed.onnx_library import Session, Tensor, open_session
@@ -23,7 +23,6 @@ from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_voca
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt
 from kb.models.manifest import reinstall_hint
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

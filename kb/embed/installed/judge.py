@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Sequence
 from heapq import nlargest
 from pathlib import Path
+from typing import NamedTuple
 
 from kb.domain.answers import PassageReading
 from kb.domain.search import Passage, Sentence
@@ -17,7 +18,6 @@ from kb.embed.installed.encoder import FIRST, LAST, PREFIXES, TOKEN_IDS
 from kb.embed.installed.onnx_library import Session, Tensor, open_session
 from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
 from kb.embed.text import encoder_text, passage_text
-from kb.records import NamedTuple
 
 JUDGE_FILE, JUDGE_WEIGHTS_FILE = "onnx/judge.onnx", "onnx/judge.bin"
 

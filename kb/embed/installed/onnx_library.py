@@ -14,12 +14,11 @@ from functools import cache
 from importlib.util import find_spec
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from weakref import finalize
 
 from kb.errors import ModelCorrupt, ModelError
 from kb.private import unreported
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from array import array

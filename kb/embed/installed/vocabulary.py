@@ -15,10 +15,10 @@ import struct
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 from kb.errors import ModelCorrupt
-from kb.records import NamedTuple
 
 VOCABULARY_FILE = "vocabulary.bin"
 

@@ -9,10 +9,10 @@ import sys
 from binascii import crc32
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from kb.errors import FileError, NotFound, UsageError
 from kb.private import replace_file
-from kb.records import NamedTuple
 
 _UNIT = """\
 [Unit]

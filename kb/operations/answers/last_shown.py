@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Set
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.domain.citations import Citation, citation_from_json, citation_to_json
 from kb.domain.search import Passage, SearchResult
 from kb.errors import StoreError, UsageError
 from kb.private import replace_file
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.domain.answers import Answer  # a search need not load it

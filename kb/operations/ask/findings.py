@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.answer.judging import Judgement
 from kb.answer.quoting import sentence_citation
@@ -28,7 +28,6 @@ from kb.domain.generation import Message, ModelRef, TokenUsage
 from kb.domain.search import Passage, SearchMode, SearchQuery, SearchResult, Sentence
 from kb.language.detect import query_language
 from kb.operations.opening.clock import now_utc
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.domain.code_hits import CodeFound, CodeHit

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
-from kb.records import NamedTuple
 
 if TYPE_CHECKING:
     from kb.operations.opening.exposure import Rules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel, VectorPlace
@@ -11,7 +12,6 @@ from kb.embed.provider import GGUF_SUFFIX, HUB, LLAMA_CPP, OLLAMA, PLUGIN, Provi
 from kb.errors import ConfigError
 from kb.models.manifest import ASSEMBLED
 from kb.operations.compute.plan import HERE, ComputePlan, compute_plan
-from kb.records import NamedTuple
 
 
 class EmbeddingPlan(NamedTuple):

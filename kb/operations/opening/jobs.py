@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kb.domain.ids import id_from
 from kb.domain.ingest_events import AssetFinished, EmbedProgress, ScanCompleted
@@ -16,7 +16,6 @@ from kb.domain.results.inspection import Job
 from kb.domain.run_handle import RunEvent, RunHandle, StepProgress
 from kb.errors import KbError, StoreError
 from kb.operations.opening.clock import now_utc
-from kb.records import NamedTuple
 from kb.store import queries
 from kb.store.connection import Connection, open_writer, sqlite_errors, transaction
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kb.config import Config
 from kb.domain.embeddings import EmbeddingModel, VectorAddress
@@ -20,7 +20,6 @@ from kb.embed.provider import LLAMA_CPP, PLUGIN
 from kb.errors import ConfigError, ModelError, ModelMissing, StoreError
 from kb.operations.embedding.plan import embedding_provider, gguf_places
 from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
-from kb.records import NamedTuple
 from kb.retrieve.filters import passing
 from kb.retrieve.index import Index
 from kb.store import queries
