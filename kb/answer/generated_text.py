@@ -233,7 +233,7 @@ def _refusal_pattern(kind: str) -> re.Pattern[str]:
 
 
 def _is_told(words: Words, passage: Passage) -> bool:
-    """Whether one sentence of a passage contains the words that sound like a refusal."""
+    """Whether one sentence of a passage contains most words of what sounds like a refusal."""
     return any(
         carried(words, words_of(passage.text[start:end])) >= CARRIED for start, end in sentence_ranges(passage.text)
     )

@@ -69,7 +69,7 @@ _LABELLED = re.compile(r"(?:\b[A-Z]\w*|\b(?i:version|release|port|page|chapter|n
 
 
 def quantities(text: str) -> list[Quantity]:
-    """The quantities of a text in order. Of overlapping ones only the more specific one is included."""
+    """The quantities of a text in order, a date in its parts. Where matches overlap, the more specific one."""
     found: list[Quantity] = []
     taken = [False] * (len(text) + 1)
     for pattern, read in _READERS:

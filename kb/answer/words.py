@@ -144,8 +144,7 @@ KINDS: tuple[Expectation, ...] = ("time", "number", "person", "place", "reason")
 
 
 class Expected(NamedTuple):
-    """The kinds of answer that a question expects, and the question's words in lower case, none of which can be the
-    answer.
+    """The kinds of answer that a question expects, and its words in lower case, which cannot name the person sought.
 
     "When …?" expects a date, "몇 명 …?" a number: a sentence without one is unlikely to answer.
     """

@@ -43,7 +43,7 @@ _USUAL_CHANNELS = 0.97
 
 
 class _Hidden(NamedTuple):
-    """A layer's input, its channels divided by `scales` (float32[hidden]) so that one int8 scale fits them all."""
+    """A tensor that a layer takes, its channels divided by `scales` (float32[hidden]) to fit one int8 scale, or not."""
 
     divided: str
     scales: Floats | None

@@ -286,7 +286,10 @@ pass_call = click.make_pass_decorator(Call)
 
 
 def in_each_vault(command: Command) -> Command:
-    """With `--vault all` the command in each vault in turn, below its name; exit code 2 where it fails in one."""
+    """With `--vault all`, and without --json, the command in each vault in turn, below its name.
+
+    The exit code is 2 where it fails in one, else the lowest of all.
+    """
 
     @wraps(command)
     def called(call: Call, *, as_json: bool, **options: Any) -> int:

@@ -122,4 +122,4 @@ class QueryEncoder(Protocol):
         """What computes the vector: `onnxruntime`, or the program that runs the model."""
 
     def encode(self, text: str) -> EncodedQuestion:
-        """The question's vector, in the form that sqlite-vec takes, and its tokens."""
+        """The question's vector, in the form that sqlite-vec takes, and the vectors of its tokens, if it gives any."""

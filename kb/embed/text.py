@@ -42,5 +42,5 @@ def passage_version(*, with_tokens: bool) -> str:
 
 
 def tokens_bytes(rows: int, components: int) -> int:
-    """The bytes of a passage's token rows: half a byte per component, and the scale of each row."""
+    """How many bytes a passage's token rows take: half a byte per component, and the scale of each row."""
     return rows * (components // 2 + 2)

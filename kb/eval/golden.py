@@ -156,7 +156,7 @@ def _expectation_yaml(expectation: Expectation) -> str:
 
 
 def _questions(node: yaml.Node | None, problems: list[Problem]) -> Iterator[Question]:
-    """The valid questions; the faults of the others are added to `problems`."""
+    """The questions that can be asked; faults, repeated ids among them, are added to `problems`."""
     seen: dict[str, int] = {}
     for item in _sequence(node) if node is not None else ():
         try:

@@ -71,7 +71,7 @@ def derive(job: Job) -> bytes:
 def assemble_image(
     derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
 ) -> Document:
-    """The document of an image, from its recognised lines and a vision model's caption."""
+    """The document of an image: its recognised lines and, of a file with one picture, a vision model's caption."""
     names: tuple[DerivedName, ...] = ("ocr", "caption")
     labels = {name: derived[name].engine.label if name in derived else NOT_DERIVED for name in names}
     builder = DocumentBuilder(workspace_path, asset_id, labelled_version(PARSER_VERSION, labels))

@@ -69,7 +69,7 @@ def without_markup(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """`text` with spaces for tags, embeds, block ids, callouts and lines of only links; of the same length."""
+    """`text` as long as it was, with spaces for tags, embeds, block ids, marks of callouts and lines of only links."""
     if not _HAS_MARK.search(text):
         return text
     standing = _STANDING.sub(lambda mark: mark[0] if mark["code"] else _blank(mark[0]), without_tags(text))

@@ -109,7 +109,7 @@ class Line(NamedTuple):
 
 
 def _segments(text: str) -> Iterator[tuple[Range, bool]]:
-    """Ranges that no sentence crosses, each with whether it is prose to cut further."""
+    """Ranges that no sentence crosses, without headings, each with whether it is prose to cut further."""
     paragraph: list[Line] = []
     code: list[Line] = []
     fence = ""

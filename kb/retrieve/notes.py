@@ -133,7 +133,7 @@ def few_embedded(committed: int, chunks: int) -> ModelMissing:
 
 
 def filter_notes(db: Connection, question: str, filters: SearchFilters, *, found: bool = False) -> Iterator[str]:
-    """Notes on what the filters exclude and, if nothing was `found`, why."""
+    """Notes on words that the filters exclude and, if nothing was `found`, why."""
     korean = query_language(question) == "ko"
     if filters.lacks:
         left_out = ", ".join(map(_sought_text, filters.lacks))

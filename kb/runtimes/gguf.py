@@ -89,7 +89,7 @@ def no_library() -> ModelMissing:
 
 
 def load_gguf(path: Path, tokens: int, threads: int, pooling: int | None = None) -> GgufRuntime:
-    """The file at `path`, loaded with a context of `tokens`.
+    """The file at `path`, loaded with a context of `tokens`; with `pooling`, to embed or score instead of to write.
 
     Raises: ModelMissing without a library; ModelCorrupt where it does not load.
     """

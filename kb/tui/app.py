@@ -236,7 +236,7 @@ class SearchApp(App[None]):
         self._row.show_document(event.row)
 
     def _begin(self) -> int:
-        """Starts a question that replaces the hits, and cancels a search not yet sent. Returns its number."""
+        """Starts a question that replaces the hits; cancels the answer and unsent searches. Returns its number."""
         if self._typing is not None:
             self._typing.stop()
             self._typing = None

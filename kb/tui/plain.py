@@ -61,7 +61,7 @@ def converse(session: Base, question: str, typed: TextIO, shown: TextIO, *, may_
 
 
 class _Dialogue:
-    """The state between two lines: the places shown last, and how questions are asked."""
+    """Runs the lines that are typed; keeps the places shown last, and how questions are asked."""
 
     def __init__(self, session: Base, shown: TextIO, may_write: bool) -> None:
         self._session = session

@@ -258,7 +258,7 @@ class _Streams:
 
 
 def opened_text(data: bytes) -> bytes:
-    """A decrypted section of a document for distribution (AES-128, ECB; the key is in its first record).
+    """A section of a document for distribution, decrypted, still packed (AES-128, ECB; the key is in its first record).
 
     The first record has 256 bytes, XORed with the numbers of a generator whose seed is its first four bytes. Source:
     Hancom's format of documents for distribution.

@@ -321,7 +321,7 @@ _REMOVERS: dict[ResetPart, Callable[[Connection, Config, RunHandle], None]] = {
 
 
 def _remove_everything(config: Config) -> None:
-    """Removes all of kb's files, under the writer lock so that no ingest writes meanwhile."""
+    """Removes kb's data, but no models, logs or configuration, under the writer lock so that no ingest writes."""
     if not config.sqlite.parent.is_dir():
         return
     with writer_lock(config.sqlite):

@@ -114,7 +114,7 @@ def open_cluster(plan: ComputePlan, settings: ExtractSettings | None, models: Se
 
 
 def without_secrets(settings: ExtractSettings) -> ExtractSettings:
-    """The settings for workers: without passwords, and without the server of captions."""
+    """The settings for workers: without passwords, and with captions switched off."""
     return replace(settings, caption=None, pdf_passwords=())
 
 

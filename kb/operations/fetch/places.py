@@ -221,7 +221,7 @@ def _whole(db: Connection, document: DocumentRow) -> list[Place]:
 
 
 def _defined(db: Connection, target: FetchTarget, document: DocumentRow | None) -> list[Place]:
-    """The definitions of a name in a document, or in all documents if `document` is None."""
+    """At most 20 definitions of a name, in one document if it is given. Raises: NotFound, UsageError."""
     name = dotted(stored_text(target.symbol or "").strip())
     if not name:
         raise UsageError("the name of a symbol is empty", "for example Parser.parse")

@@ -184,9 +184,7 @@ def _described(data: bytes, described: dict[str, str]) -> bytes:
 
 
 def _stored_name(content: str, name: str) -> str:
-    """The name of the copy: the content's hash with the extension; a name such as `Dockerfile`, which is its kind,
-    stays.
-    """
+    """The copy's path: the content's hash with the extension; `HASH/Dockerfile` where the whole name is its kind."""
     named = content + extension_of(name)
     return named if media_type_of(named) == media_type_of(name) else f"{content}/{name}"
 

@@ -123,7 +123,7 @@ class _Recorded(RunHandle):
 
 @contextmanager
 def recorded(job: NewJob, handle: RunHandle, db: Connection, sqlite: Path) -> Iterator[RunHandle]:
-    """Records the work in the block, which gets the handle to use; `db` writes to the file `sqlite`."""
+    """Records the work in the block, which must use the handle it is given; `db` is open on the file `sqlite`."""
     told = _Recorded(handle, job, db, sqlite)
     try:
         yield told

@@ -79,7 +79,7 @@ def resolved(base: Base, query: SearchQuery) -> SearchQuery:
 
 
 def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
-    """The result, with the question as typed and notes on filters and operators."""
+    """The result, with the question as typed and notes on words left out or, without hits, on why."""
     result = result._replace(query=query._replace(mode=result.query.mode))
     if result.hits and not asked.filters.lacks:
         return result
