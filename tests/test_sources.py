@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from conftest import NOTES, Kb, Vault, kb_in, make_vault, run_kb, write_notes
@@ -445,16 +446,19 @@ def test_sources_are_added_and_listed_and_the_comments_of_the_configuration_stay
     vault = make_vault(tmp_path)
     vault.config.write_text(f"# mine\n{vault.config.read_text()}# the end")
     write_notes(tmp_path / "job", WORK)
+    with ZipFile(tmp_path / "job" / "old.zip", "w") as archive:
+        archive.writestr("plan.md", "# The plan of last year")
     kb = kb_in(vault)
-    added = kb("source", "add", "work", str(tmp_path / "job"), "--about", 'The "turbine"', "--exclude", "private/")
+    options = ("--about", 'The "turbine"', "--exclude", "private/", "--archives")
+    added = kb("source", "add", "work", str(tmp_path / "job"), *options)
     assert added.code == 0, added.stderr
     assert kb("ingest", "--no-embed").code == 0
-    assert paths(kb) == {*NOTES, *of_work()} - {"work:private/pay.md"}
+    assert paths(kb) == {*NOTES, *of_work(), "work:old.zip!/plan.md"} - {"work:private/pay.md"}
     text = vault.config.read_text()
     assert text.startswith("# mine")
     assert "# the end" in text
     states = {each["name"]: each for each in kb("source", "list", "--json").json["sources"]}
-    assert (states["work"]["about"], states["work"]["documents"]) == ('The "turbine"', 3)
+    assert (states["work"]["about"], states["work"]["documents"]) == ('The "turbine"', 4)
     assert states["workspace"]["documents"] == len(NOTES)
     assert "The" in kb("list", "sources").stdout
     assert "source work" in kb("status").stdout

@@ -45,13 +45,14 @@ Examples:
 )
 @click.option("--language", metavar="LANG", help="The language of documents whose own cannot be told.")
 @click.option("--no-ocr", is_flag=True, help="Read no text from pixels of its files.")
+@click.option("--archives", is_flag=True, default=None, help="Read the files in its ZIP and tar archives too.")
 @click.option("--about", metavar="TEXT", help="One line that says what it holds.")
 @pass_call
 def source_add_command(call: Call, /, name: str, root: str, no_ocr: bool, **values: Any) -> None:
     """Add the folder ROOT as the source NAME. The next kb ingest reads its files."""
     source = add(call.config, name, root, {**values, "ocr": False if no_ocr else None})
     echo_folded(plain_line(f"{source.name}  {source.root}"), head="added ")
-    click.echo("kb ingest reads it; kb watch follows it from its next start on")
+    click.echo("kb ingest reads it; a kb watch that runs follows it")
 
 
 @source_command.command("list", epilog="\b\nExamples:\n  kb source list\n")
