@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 import pytest
-from conftest import Kb, Vault, run_kb
+from conftest import Kb, Vault, indexed_vault, run_kb
 from vaults import legacy_v1, next_migration
 
 from kb.errors import DiskFull, NotIndexed, StoreBusy, StoreCorrupt, StoreError, StoreReadOnly
@@ -320,8 +320,9 @@ def test_a_reader_cannot_write(vault: Vault) -> None:
         reader.execute("DELETE FROM documents")
 
 
-def test_a_read_only_medium_is_searched_all_the_same(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_medium_is_searched_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There SQLite cannot make the shared-memory file of a WAL database: the file is opened as immutable."""
+    vault = indexed_vault(tmp_path)
     opened: list[str] = []
     connect: Any = apsw.Connection
 

@@ -166,7 +166,9 @@ def open_versioned(path: Path) -> tuple[apsw.Connection, int]:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotIndexed(
-            f"no knowledge base at {path}", "create it with: kb ingest, after kb init where nothing is set up", details={"path": str(path)}
+            f"no knowledge base at {path}",
+            "create it with: kb ingest, after kb init where nothing is set up",
+            details={"path": str(path)},
         ) from error
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}", "check that its directory is yours") from error
