@@ -263,6 +263,7 @@ def test_a_damaged_list_of_trust_is_an_error(project: Path) -> None:
 @pytest.mark.slow
 def test_kb_watch_answers_calls_below_its_project(project: Path) -> None:
     trusted(project)
+    assert run_kb("ingest", "--no-embed").code == 0
     config = project / ".kb/config.toml"
     with watch(config) as (_, env):
         wait_until_warm(config, env)

@@ -157,7 +157,12 @@ def _rows(db: apsw.Connection, table: str, ids: dict[int, str]) -> Iterator[tupl
         return
     for row in cursor:
         named = dict(zip(columns, row, strict=True))
-        if named.get("key") in _COUNTERS or (table == "document_properties" and named["name"] == "ingested"):
+        key = str(named.get("key"))
+        if (
+            key in _COUNTERS
+            or key.startswith("lance_version ")
+            or (table == "document_properties" and named["name"] == "ingested")
+        ):
             continue
         if "chunk_rowid" in named:
             named["chunk_rowid"] = ids.get(named["chunk_rowid"], named["chunk_rowid"])
