@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 from kb.domain.filters import FILTERS, Passing, SearchFilters, Sought
 from kb.domain.search import DaysAsked, SearchQuery
@@ -268,7 +268,7 @@ _MOST_SHOWN = 32
 _SPACELESS = "\u1100-\u11ff\u3040-\u30ff\u3131-\u318e\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
 _WORD_CHAR = rf"[^\W{_SPACELESS}]"
 
-Test = Callable[[queries.PassageLike], str | None]
+Test: TypeAlias = "Callable[[queries.PassageLike], str | None]"
 """What a passage holds of what is sought; None where it does not."""
 
 
