@@ -26,7 +26,7 @@ ROWS = (
     ("domain",),
     ("installation", "private"),
     ("errors",),
-    ("records", "threads"),
+    ("threads",),
 )
 
 
@@ -40,7 +40,7 @@ HEIGHT = heights(ROWS)
 CONFIG_READERS = {"api", "cli", "mcp", "tui", "operations"}
 
 # Rooms that know less than what stands below them: the wire form of a result follows from the result alone.
-KNOWS_ONLY = {"wire": {"domain", "errors", "records"}}
+KNOWS_ONLY = {"wire": {"domain", "errors"}}
 
 OWNERS = {
     "apsw": {"store"},

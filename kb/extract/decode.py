@@ -10,7 +10,7 @@ import codecs
 from dataclasses import dataclass
 
 from kb.domain.documents import Warning
-from kb.language.encodings import looks_korean
+from kb.language.hangul import looks_korean
 
 # UTF-32's little-endian mark begins with UTF-16's, so it is tried first.
 _BYTE_ORDER_MARKS = (

@@ -13,14 +13,11 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from kb.language.lists import rows, table
-
-#
-# Two-set keyboard (KS X 5002): a syllable is typed as one key a consonant or vowel, compound ones as two (ㅘ = ㅗ ㅏ,
-# ㄳ = ㄱ ㅅ). A slip of the hand is a slip among these keys.
 
 _FIRST = 0xAC00
 _LAST = 0xD7A3
@@ -41,6 +38,20 @@ _HANGUL_KEYS = "ㅂㅈㄷㄱㅅㅛㅕㅑㅐㅔㅁㄴㅇㄹㅎㅗㅓㅏㅣㅋㅌ�
 _TO_LATIN = dict(zip(_HANGUL_KEYS, _LATIN_KEYS, strict=True))
 _TO_HANGUL = {key.upper(): jamo for jamo, key in _TO_LATIN.items() if key.islower()}
 _TO_HANGUL |= {key: jamo for jamo, key in _TO_LATIN.items()}
+
+
+# The 2,350 Hangul syllables of KS X 1001 as bytes. Nearly every syllable of real Korean text is among them, while
+# Western 8-bit text hits them by chance and GBK text with about half of its letters.
+_KS_X_1001_HANGUL = re.compile(rb"[\xb0-\xc8][\xa1-\xfe]")
+_HIGH_BYTES = re.compile(rb"[\x80-\xff]+")
+_HANGUL_SHARE = 0.75
+
+
+def looks_korean(data: bytes) -> bool:
+    """Whether bytes that are not UTF-8, of a text or of names, are Korean in CP949."""
+    high_bytes = sum(map(len, _HIGH_BYTES.findall(data)))
+    # `findall` may start a pair at the second byte of a character; the share is still far from that of other text.
+    return 2 * len(_KS_X_1001_HANGUL.findall(data)) >= _HANGUL_SHARE * high_bytes
 
 
 def is_hangul(text: str) -> bool:

@@ -28,7 +28,7 @@ from typing import BinaryIO, NamedTuple, cast
 from kb.domain.kinds import archive_type
 from kb.domain.text import to_posix
 from kb.errors import ExtractFailed, FileTooLarge, FileVanished, worded
-from kb.language.encodings import looks_korean
+from kb.language.hangul import looks_korean
 
 MOST_MEMBERS = 50_000
 # The directory of a ZIP with so many members, each of which takes ten times as much memory.

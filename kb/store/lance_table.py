@@ -155,7 +155,7 @@ class LanceTable:
 
     @property
     def version(self) -> int:
-        """A number that grows with each commit; a table that is made again begins anew."""
+        """A number that grows with each commit; a table that is made again counts from 1."""
         return int(self._table.version)
 
     def refresh(self) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import click
@@ -16,12 +14,13 @@ from kb.cli.commands.upkeep import show_reset
 from kb.cli.output.printing import PLACE, confirmed, echo_folded, echo_rows, styled
 from kb.cli.output.progress import interruptible, show_progress
 from kb.config import load
-from kb.config.vaults import USUAL, file_of, new_file, vaults
+from kb.config.vaults import USUAL, new_file, vaults
 from kb.domain.results.upkeep import Vault
 from kb.domain.text import plain_line
-from kb.errors import ConfigError, StoreReadOnly, UsageError
+from kb.errors import UsageError
 from kb.operations.admin.removal import plan_reset, reset
-from kb.private import make_private_folder, require_writable
+from kb.operations.admin.vaults import link_vault, list_vaults, set_aside, vault_to_remove
+from kb.private import require_writable
 
 
 @click.group("vault", cls=CommandGroup)
@@ -54,12 +53,7 @@ def vault_add_command(call: Call, name: str, root: str, data_dir: str | None, as
         return
     if data_dir is not None or as_json:
         raise UsageError(f"{place} says where its data is", "leave out --data-dir and --json")
-    load(str(place))
-    try:
-        make_private_folder(file.parent)
-        file.symlink_to(os.path.realpath(place))
-    except OSError as error:
-        raise StoreReadOnly(f"{file} cannot be made: {error.strerror}", "make its folder writable") from error
+    link_vault(file, place)
     echo_folded(f"{file} -> {place}", head="created ")
 
 
@@ -70,18 +64,7 @@ def vault_list_command(call: Call, as_json: bool) -> int:
     """List the vaults with their folders; → marks the one that this call would work in. Exit code 1 without any."""
     named = call.named or call.project
     chosen = Path(os.path.abspath(named)) if named else vaults(os.environ).get(USUAL)
-    return echo_rows(_rows(chosen), as_json, _show_vault, "no vault yet: kb init makes the usual one")
-
-
-def _rows(chosen: Path | None) -> Iterator[Vault]:
-    for name in vaults(os.environ):
-        file = file_of(name, os.environ)
-        try:
-            config = load(str(file), (), {})
-        except ConfigError as error:
-            yield Vault(name, file, file == chosen, problem=error.message)
-        else:
-            yield Vault(name, file, file == chosen, config.workspace_root, config.data_dir, config.sqlite.exists())
+    return echo_rows(list_vaults(os.environ, chosen), as_json, _show_vault, "no vault yet: kb init makes the usual one")
 
 
 def _show_vault(vault: Vault) -> None:
@@ -106,13 +89,9 @@ Examples:
 @pass_call
 def vault_remove_command(call: Call, vault: str, with_data: bool, dry_run: bool, yes: bool) -> int:
     """Remove the name of a vault; its notes stay, and without --data its data too. Exit code 1 when you decline."""
-    if vault == USUAL:
-        raise UsageError("the usual knowledge base stays", "kb reset everything removes its data")
-    target, folder = file_of(vault, os.environ), vaults(os.environ)[vault].parent
-    names = (f"{vault}.removed{number or ''}" for number in count())
-    kept = next(each for each in map(folder.with_name, names) if not os.path.lexists(each))
+    config, folder = vault_to_remove(vault, os.environ)
     if with_data:
-        show_reset(plan_reset(load(str(target), (), {}), "everything"), of_vault=True)
+        show_reset(plan_reset(load(str(config), (), {}), "everything"), of_vault=True)
     if dry_run:
         echo_folded(plain_line(str(folder)), head="would go ")
         return 0
@@ -121,10 +100,7 @@ def vault_remove_command(call: Call, vault: str, with_data: bool, dry_run: bool,
         return 1
     if with_data:
         with interruptible(show_progress()) as handle:
-            reset(load(str(target), (), {}), "everything", handle)
-    try:
-        folder.rename(kept)
-    except OSError as error:
-        raise StoreReadOnly(f"{folder} cannot be removed: {error.strerror}", "remove it by hand") from error
+            reset(load(str(config), (), {}), "everything", handle)
+    kept = set_aside(folder)
     echo_folded(plain_line(shlex.join(("mv", str(kept), str(folder)))), head="removed; to undo: ")
     return 0
