@@ -57,7 +57,10 @@ MANNERS = {
             "path.name.isdecimal() for path in Path(os.environ['RECORD']).iterdir()):\n        time.sleep(0.05)"
         ),
     ),
-    "slow": ("", _REPLACED.format("time.sleep(0.3)")),
+    "stops after one task": (
+        "",
+        "begun = []\n" + _REPLACED.format("begun.append(texts)\n    time.sleep(60 * (len(begun) > 1))"),
+    ),
     "slow start": ("", _REPLACED.format("time.sleep(0.05)")),
     "nonsense": (
         "",

@@ -27,7 +27,7 @@ from ingest_fixtures import Workspace, analyse_by_word
 from vector_stores import Stores, stores
 
 from kb.config import load
-from kb.domain.ingest_events import ClusterJoined, ClusterProgress, EmbedBatchStarted
+from kb.domain.ingest_events import ClusterJoined, ClusterProgress, EmbedProgress
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.errors import ClusterFailed, ConfigError
@@ -213,14 +213,11 @@ def test_workers_killed_at_random_change_nothing(workspace: Workspace, dask_clus
 def test_what_came_back_before_the_scheduler_was_lost_is_kept(
     workspace: Workspace, dask_cluster: DaskCluster, fake_models: FakeModels
 ) -> None:
-    dask_cluster.start_worker("slow")
+    dask_cluster.start_worker("stops after one task")
     use(workspace, dask_cluster, "compute.in_flight_mb=8")
-    embedding = False
 
     def lose(event: object) -> None:
-        nonlocal embedding
-        embedding = embedding or isinstance(event, EmbedBatchStarted)
-        if embedding and isinstance(event, ClusterProgress) and event.tasks_done > 2:
+        if isinstance(event, EmbedProgress) and event.done:
             dask_cluster.scheduler.kill()
 
     with pytest.raises(ClusterFailed, match="is gone") as failed:
