@@ -1,11 +1,14 @@
 """Tasks of two steps over vaults in two languages, by an agent that follows fixed rules through `kb mcp`.
 
-Two sets of 15 tasks, two facts each, mostly of two files, in whatever language the file is; 9 in Korean, 6 in English.
+Three sets of 15 tasks, two facts each, mostly of two files, in whatever language the file is; 9 in Korean, 6 in
+English.
 The first (`questions/agent-tasks.jsonl`): the notes of `fixtures/vault`, and the pages of `xling-fastapi`, each in one
 language, English and Korean by turns in the order of their names. Some of its tasks were changed after they had been
 run. The second (`questions/agent-tasks-blind.jsonl`): the Korean notes of `notes-ko`, the Korean pages of `korquad-dev`
 and the English ones of `squad2-dev`. Its tasks were written and committed before kb had seen that vault, and are
-unchanged.
+unchanged. The third (`questions/agent-tasks-notes.jsonl`): 43 short notes of one person in both languages
+(`questions/agent-vault.txt`), written with its tasks before kb had seen them, and unchanged. Its agent reads up to half
+of that vault.
 
 By `search` the agent has 4,000 tokens. It searches for the questions of both steps at once (eight hits); where the
 second leans on the first answer (`{}`: what the first fact's pattern captured in what was fetched; without that, the
@@ -77,6 +80,7 @@ def measure(data: Path | None) -> Measurement:
     for name, file, write_vault in (
         ("first", "agent-tasks.jsonl", write_first_vault),
         ("blind", "agent-tasks-blind.jsonl", write_blind_vault),
+        ("notes", "agent-tasks-notes.jsonl", write_notes_vault),
     ):
         tasks = [Task(**json.loads(line)) for line in (QUESTIONS / file).read_text(encoding="utf-8").splitlines()]
         with tempfile.TemporaryDirectory() as folder:
@@ -113,6 +117,15 @@ def write_blind_vault(root: Path, data: Path) -> None:
     """Copies the notes and the pages of both encyclopedias."""
     for name in ("notes-ko", "korquad-dev/corpus", "squad2-dev/corpus"):
         shutil.copytree(data / name, root, dirs_exist_ok=True)
+
+
+def write_notes_vault(root: Path, _: Path) -> None:
+    """Writes the notes of `agent-vault.txt`, in which a line `=== PATH` begins each."""
+    notes = re.split(r"^=== ", (QUESTIONS / "agent-vault.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for note in notes[1:]:
+        path, text = note.split("\n", 1)
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
 
 
 async def _solved(base: KnowledgeBase, tasks: list[Task]) -> tuple[list[Outcome], list[Outcome]]:
