@@ -128,12 +128,12 @@ def test_a_korean_question_is_answered_in_korean(asked: Vault) -> None:
 
 
 def test_a_korean_answer_and_refusal_have_no_english_words_below_them(asked: Vault) -> None:
-    for question, begins in (
-        ("정전이 나면 배터리가 얼마나 버티나?", "원문 인용"),
-        ("장학금 신청 서류는 무엇인가?", "답 없음: "),
+    for question, options, begins in (
+        ("정전이 나면 배터리가 얼마나 버티나?", (), "원문 인용"),
+        ("장학금 신청 서류는 무엇인가?", ("--explain",), "답 없음: "),
     ):
-        footer = kb(asked, "ask", question).stdout.splitlines()[-1]
-        assert footer.startswith(begins)
+        lines = kb(asked, "ask", question, *options).stdout.splitlines()
+        footer = next(line for line in lines if line.startswith(begins))
         assert re.findall("[A-Za-z]+", footer) == ["ms"]
 
 
@@ -141,8 +141,13 @@ def test_what_the_notes_do_not_hold_is_refused_with_the_nearest_places(asked: Va
     ran = kb(asked, "ask", "Which chapter of the tax law covers inherited vineyards?")
     assert ran.code == 1
     assert ran.stdout.startswith("I did not find an answer in your notes.")
-    assert "nearest places:" in ran.stdout
-    assert "\nno answer: " in ran.stdout
+    heading, *nearest = ran.stdout.splitlines()[1:]
+    assert heading == "nearest places:"
+    assert re.match(r"1\. +\S+#L\d", nearest[0])
+    assert "no answer" not in ran.stdout.casefold()
+    explained = kb(asked, "ask", "Which chapter of the tax law covers inherited vineyards?", "--explain").stdout
+    assert "\nno answer: " in explained
+    assert "\nNo answer: no place is near enough to the question.\n" in explained
     korean = kb(asked, "ask", "장학금 신청 서류는 무엇인가?", "--json").json
     assert korean["refusal_reason"] in ("score_gate", "no_chunks")
     assert korean["answer"].startswith("노트에")

@@ -93,8 +93,13 @@ def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
             _show_citation(citation, citation.marker or " · ")
     else:
         _show_candidates(answer)
+    by_meaning = note(answer.question, "by meaning only")
+    is_plain_refusal = answer.refusal_reason is not None and not explain  # one sentence and the nearest places
     for said in answer.notes:
-        echo_folded(plain_line(said), head=f"{note(answer.question, 'label')}: ", err=True)
+        if not (is_plain_refusal and said == by_meaning):
+            echo_folded(plain_line(said), head=f"{note(answer.question, 'label')}: ", err=True)
+    if is_plain_refusal:
+        return
     if answer.why:
         echo_folded(answer.why, style=QUIET)
     echo_parts(_footer(answer), style=QUIET)
