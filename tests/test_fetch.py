@@ -18,6 +18,7 @@ from kb.domain.results.fetched import Fetched, FetchRequest, FetchTarget
 from kb.embed.installed.vocabulary import VOCABULARY_FILE, open_vocabulary
 from kb.errors import InvalidCursor, StaleCursor, UsageError
 from kb.operations.fetch.fetch import MOST_TARGETS, fetch
+from kb.operations.inspect.listing import list_things
 from kb.operations.opening.base import open_base
 from kb.operations.opening.paging import token_counter
 from kb.wire.schemas import validate
@@ -59,6 +60,91 @@ def test_context_stands_around_the_lines_that_are_cited(vault: Vault) -> None:
     place = fetched(vault, "projects/gateway/log.md#L11", context_lines=2).places[0]
     assert place.citation.to_uri() == "projects/gateway/log.md#L11"
     assert (place.first_line, place.text.count("\n")) == (9, 4)
+
+
+SECTIONS = """\
+# Runbook
+
+## Restart
+Drain first. ^drain
+
+## 비상 연락 (밤)
+Call Taeho.
+
+### Steps
+1. call ^first
+2. wait
+
+## After {#later}
+### Steps
+Write it down.
+"""
+
+
+@pytest.fixture(scope="module")
+def headed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    return indexed_vault(
+        tmp_path_factory.mktemp("headed"),
+        {
+            "server/runbook.md": SECTIONS,
+            "a#b.md": "# One\n\ntext\n",
+            "page.html": "<h1>Top</h1><p>first words of it</p><h2>Below</h2><p>other words of it</p>",
+            "links.md": "# Links\n\n[[runbook#Restart]], [x](server/runbook.md#steps-1), [[gone#Here]]\n",
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "lines"),
+    [
+        ("server/runbook.md#Restart", [(3, 5)]),
+        ("server/runbook.md#restart", [(3, 5)]),
+        ("[[runbook#Restart]]", [(3, 5)]),
+        ("![[runbook#Restart|shown]]", [(3, 5)]),
+        ("[how](../server/runbook.md#restart)", [(3, 5)]),
+        ("kb://citation/server/runbook.md%23Restart", [(3, 5)]),
+        ("server/runbook.md#비상-연락-밤", [(6, 12)]),
+        ("server/runbook.md#%EB%B9%84%EC%83%81%20%EC%97%B0%EB%9D%BD%20(%EB%B0%A4)", [(6, 12)]),
+        ("server/runbook.md#Steps", [(9, 12), (14, 15)]),
+        ("server/runbook.md#steps-1", [(14, 15)]),
+        ("runbook#After#Steps", [(14, 15)]),
+        ("server/runbook.md#Runbook › After › Steps", [(14, 15)]),
+        ("server/runbook.md#later", [(13, 15)]),
+        ("server/runbook.md#^drain", [(4, 4)]),
+        ("runbook.md#^first", [(10, 10)]),
+        ("a#b.md#One", [(1, 3)]),
+        ("runbook.md#L3-L4", [(3, 4)]),
+        ("page.html#Below", [(1, 1)]),
+    ],
+)
+def test_a_heading_names_its_section(asked: str, lines: list[tuple[int, int]], headed: Vault) -> None:
+    found = fetched(headed, asked)
+    assert not found.failures
+    places = [each.citation for each in found.places]
+    assert [(each.start, each.end) for each in places] == lines  # type: ignore[union-attr]
+
+
+def test_a_heading_that_is_not_there_is_no_place(headed: Vault) -> None:
+    for asked in (
+        "server/runbook.md#Restar",
+        "server/runbook.md#^nothing",
+        "server/runbook.md#Steps#Restart",
+        "runbook#-",
+    ):
+        (failure,) = fetched(headed, asked).failures
+        assert failure.error.code in ("invalid_citation", "not_found")
+
+
+def test_what_is_above_several_sections_is_above_the_place(headed: Vault) -> None:
+    assert fetched(headed, "server/runbook.md").places[0].heading_path == ("Runbook",)
+
+
+def test_a_listed_link_says_a_place_to_fetch(headed: Vault) -> None:
+    with open_base(load(str(headed.config), ())) as session:
+        details = [each.detail or "" for each in list_things(session, "links", glob="links.md").items]
+    assert details == ["→ server/runbook.md#Restart", "→ server/runbook.md#steps-1", "→ (gone#Here: not indexed)"]
+    for each in details[:2]:
+        assert fetched(headed, each.removeprefix("→ ")).places
 
 
 def test_reading_on_by_what_is_before_and_after_leaves_no_line_out(vault: Vault, tmp_path: Path) -> None:

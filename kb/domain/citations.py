@@ -274,7 +274,7 @@ def parse_citation(uri: str) -> Citation:
 
 
 # A Markdown link, a wiki link, quotes.
-_WRAPPED = re.compile(r"!?\[[^]]*]\((.+)\)|\[\[([^]|]+)(?:\|[^]]*)?]]|[`\"'<]+(.+?)[`\"'>]+")
+_WRAPPED = re.compile(r"!?\[[^]]*]\((.+)\)|!?\[\[([^]|]+)(?:\|[^]]*)?]]|[`\"'<]+(.+?)[`\"'>]+")
 _LINES_OR_PAGE = (  # compiled when a citation is read
     r"(?ai)(.+?)(?:[#:,]\s*|\s+\(?)(?:(page|p\.?)[\s=]*|lines?[\s=]*|L)?"
     r"([1-9]\d*)(?:[:C]\d+)?(?:\s*[-–~]\s*L?([1-9]\d*)(?:[:C]\d+)?)?\)?"

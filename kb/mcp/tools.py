@@ -204,8 +204,9 @@ READING_TOOLS = (
         "Read the text at places of the user's documents word for word, with line numbers: what search cited, or any "
         "part of an indexed document.\n"
         'Give citations (up to 50 at once): "notes/a.md#L12-L34", "paper.pdf#page=3", "talk.mp3#t=822,850", '
-        '"plan.docx#para=14", "src/a.py#symbol=Parser.parse", a chunk id, or a path for the whole document. Or path '
-        "with lines, page, time or symbol. context_lines adds lines around each.\n"
+        '"plan.docx#para=14", "src/a.py#symbol=Parser.parse", "notes/a.md#Heading" for a section, a chunk id, '
+        "or a path for the whole document. Or path with lines, page, time or symbol. context_lines adds lines around "
+        "each.\n"
         "Gives each text with its line numbers and hash, what of the same file is before and after it (#L1-L3) to read "
         "on, links of other documents to it, and whether the file has changed since it was "
         "indexed. A result cut by max_tokens goes on with next_cursor.",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 from kb.domain.citations import Citation, LineCitation
@@ -266,7 +267,7 @@ def _around_lines(
 ) -> _Around:
     """What comes before and after some lines: the rest of their passage, or else the next passage.
 
-    `lines` are those of the whole file. The headings are those above the requested lines.
+    `lines` are those of the whole file. The headings are those above all requested lines.
     """
     asked, path, total = line_range(text.citation), text.citation.path, len(lines)
     assert asked is not None
@@ -284,7 +285,7 @@ def _around_lines(
         return Neighbour(LineCitation(path, start, end).to_uri(), _headings(passages[0][2]) if passages else ())
 
     return (
-        _headings(here[0]) if here else (),
+        _shared([_headings(each) for each in here]),
         beside(before[0][0] if before else 1, end, before) if end > 0 else None,
         beside(start, after[0][1] if after else total, after) if start <= total else None,
     )
@@ -292,6 +293,12 @@ def _around_lines(
 
 def _headings(row: queries.PassagePlace) -> tuple[str, ...]:
     return tuple(json.loads(row.heading_path_json))
+
+
+def _shared(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The headings with which all of these paths begin."""
+    same = takewhile(lambda each: len(set(each)) == 1, zip(*paths, strict=False))
+    return tuple(each[0] for each in same)
 
 
 def _state(request: FetchRequest, rest: _Start) -> dict[str, Any]:

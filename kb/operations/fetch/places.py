@@ -38,6 +38,7 @@ from kb.errors import FileError, FileVanished, InvalidCitation, InvalidId, KbErr
 from kb.extract.cited_text import cited_text
 from kb.extract.laid import line_text
 from kb.language.names import dotted
+from kb.operations.fetch.sections import is_under, lines_named
 from kb.operations.opening.typed_path import typed_in
 from kb.scan.read import place_in_archive, read_bytes
 from kb.store import queries
@@ -48,6 +49,7 @@ from kb.store.files import read_artifact
 LEAST_ID_CHARS = 8
 _ID = re.compile(rf"[0-9a-f]{{{LEAST_ID_CHARS},32}}")
 _LINES = re.compile(r"L?([1-9][0-9]{0,8})(?:\s*[-–]\s*L?([1-9][0-9]{0,8}))?")
+_FROM_A_NOTE = re.compile(r"(?:\.{1,2}/)+")
 _TIME = re.compile(r"([0-9]{1,7}(?:\.[0-9]{1,3})?)\s*[-–,]\s*([0-9]{1,7}(?:\.[0-9]{1,3})?)")
 
 # A document without lines is fetched passage by passage; one without pages or times as a whole.
@@ -83,15 +85,16 @@ def find_places(db: Connection, sources: Sources, target: FetchTarget) -> list[P
 
 def _other_spellings(db: Connection, place: str) -> Iterator[str]:
     plain = stored_text(plain_citation(place))
-    decoded = stored_text(unquote(plain))
-    yield from dict.fromkeys((stored_text(unquote(place)), plain, decoded))
-    yield _of_whole_path(db, decoded)
+    spelled = dict.fromkeys((stored_text(unquote(place)), plain, stored_text(unquote(plain))))
+    yield from spelled
+    yield from (_of_whole_path(db, each) for each in spelled)
 
 
 def _of_whole_path(db: Connection, place: str) -> str:
     """The place with a whole path, if the typed name or end of a path fits just one document; else unchanged."""
-    path, _, fragment = place.rpartition("#")
-    for name, behind in ((place, ""), (path, f"#{fragment}")):
+    place = _FROM_A_NOTE.sub("", place)
+    for name in (place, *(path for path, _ in _split(place))):
+        behind = place[len(name) :]
         found = queries.find_notes_named(db, name=name) if name and not os.path.isabs(name) else []
         paths = [each.workspace_path for each in found]
         if len(paths) == 1 or name in paths:
@@ -99,6 +102,13 @@ def _of_whole_path(db: Connection, place: str) -> str:
         if paths:
             raise InvalidId(f"{name!r} fits {len(paths)} documents", f"give more of the path: {', '.join(paths[:5])}")
     return place
+
+
+def _split(place: str) -> Iterator[tuple[str, str]]:
+    """The paths and fragments that a place may consist of, the longest path first."""
+    at = len(place)
+    while (at := place.rfind("#", 0, at)) >= 0:
+        yield place[:at], place[at + 1 :]
 
 
 def _find(db: Connection, sources: Sources, target: FetchTarget, place: str) -> list[Place]:
@@ -112,16 +122,17 @@ def _find(db: Connection, sources: Sources, target: FetchTarget, place: str) -> 
     document = _stored_at(db, typed_in(sources, place))
     if document is not None:
         return _within(db, target, document)
-    path, _, fragment = place.rpartition("#")
-    if not path and fragment.startswith("symbol="):
-        return _defined(db, FetchTarget("", symbol=fragment.removeprefix("symbol=")), None)
-    if path and fragment:
-        return _cited(db, sources, place, path, fragment)
+    if place.startswith("#symbol="):
+        return _defined(db, FetchTarget("", symbol=place.removeprefix("#symbol=")), None)
+    for path, fragment in _split(place):
+        document = _stored_at(db, typed_in(sources, path)) if path and fragment else None
+        if document is not None:
+            return _cited(db, document, fragment)
     if _ID.fullmatch(place):
         found = _with_id(db, place)
         if found is not None:
             return found if _is_bare(target) else _within(db, target, found[0].document)
-    raise _no_place(place)
+    raise _no_place(place.rpartition("#")[0] or place)
 
 
 def _stored_at(db: Connection, path: str) -> DocumentRow | None:
@@ -146,14 +157,33 @@ def _no_place(place: str) -> KbError:
     return NotFound(f"nothing is indexed as {shown!r}", _HINT)
 
 
-def _cited(db: Connection, sources: Sources, place: str, path: str, fragment: str) -> list[Place]:
-    document = _stored_at(db, typed_in(sources, path))
-    if document is None:
-        raise _no_place(path)
+def _cited(db: Connection, document: DocumentRow, fragment: str) -> list[Place]:
+    path = document.workspace_path
     if fragment.startswith("symbol="):
         return _defined(db, FetchTarget(path, symbol=fragment.removeprefix("symbol=")), document)
-    citation = parse_citation(place)._replace(path=document.workspace_path)
-    return [Place(document, citation)]
+    try:
+        return [Place(document, parse_citation(f"{path}#{fragment}"))]
+    except InvalidCitation as error:
+        if found := _headed(db, document, fragment.strip()):
+            return found
+        raise InvalidCitation(f"{error.message}, and no heading of {path}", error.hint) from None
+
+
+def _headed(db: Connection, document: DocumentRow, anchor: str) -> list[Place]:
+    """The sections under a heading; of a file without lines, the passages under it; at most 20."""
+    path, title = document.workspace_path, document.title or ""
+    if kind_of(MediaType(document.media_type)).citation == "line":
+        blocks = queries.select_blocks(db, doc_id=document.doc_id)
+        found = lines_named(anchor, blocks, title, lambda: _lines_now(document))
+        return [Place(document, LineCitation(path, *lines)) for lines in found[:20]]
+    rows = queries.select_passages_of(db, doc_id=document.doc_id)
+    under = [row for row in rows if is_under(anchor, json.loads(row.heading_path_json), title)]
+    return [Place(document, cite(path, json.loads(row.source_spans_json), None), row.chunk_id) for row in under[:20]]
+
+
+def _lines_now(document: DocumentRow) -> tuple[str, ...]:
+    content, _ = indexed_content(document)
+    return () if content is None else file_lines(content, document.workspace_path)
 
 
 def _with_id(db: Connection, typed: str) -> list[Place] | None:

@@ -15,6 +15,7 @@ from kb.domain.results.inspection import (
     BaseStatus,
     FileProblem,
     LastIngest,
+    LinkRow,
     Listed,
     ListedKind,
     Listing,
@@ -163,9 +164,13 @@ def _links(db: Connection, documents: str | None, _: str | None, limit: int, sta
         into = queries.list_links(db, from_ids_json=None, to_ids_json=documents, **of)
         rows = [*rows, *(each for each in into if each.workspace_path not in chosen)]
     shown = rows[start : None if limit < 0 else start + limit]
-    return [
-        Listed(f"{row.workspace_path}#L{row.line}", f"→ {row.target_path or row.target}", None, None) for row in shown
-    ]
+    return [Listed(f"{row.workspace_path}#L{row.line}", f"→ {_reached(row)}", None, None) for row in shown]
+
+
+def _reached(link: LinkRow) -> str:
+    """The document that a link reaches, with its anchor, which `fetch` takes; or what is written, in brackets."""
+    place = f"{link.target_path or link.target}#{link.anchor}" if link.anchor else link.target_path or link.target
+    return place if link.target_path else f"({place}: not indexed)"
 
 
 _LISTS: dict[ListedKind, Callable[[Connection, str | None, str | None, int, int], Sequence[Listed]]] = {
