@@ -107,14 +107,18 @@ def let_in(
 
 
 def findings(watched: Watched) -> list[str]:
-    """What axe calls serious or critical, with the elements it is about."""
+    """What axe calls serious or critical in a light theme, and of contrast in a dark one, with the elements."""
     assert _AXE is not None
     assert _AXE.origin is not None
-    watched.page.evaluate(Path(_AXE.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
-    found: dict[str, Any] = watched.page.evaluate("() => axe.run(document)")
+    page = watched.page
+    page.evaluate(Path(_AXE.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
+    light: dict[str, Any] = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    dark: dict[str, Any] = page.evaluate("() => axe.run(document, {runOnly: ['color-contrast']})")
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
     return [
         f"{each['id']}: {node['html'][:150]} ({node['failureSummary'].splitlines()[-1].strip()})"
-        for each in found["violations"]
+        for each in (*light["violations"], *dark["violations"])
         if each["impact"] in ("serious", "critical")
         for node in each["nodes"]
     ]
