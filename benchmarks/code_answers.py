@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from benchmarks.code_set import Question
 from benchmarks.measurement import Table, Target
-from kb.answer.code import answering, code_evidence
+from kb.answer.code import answering, judge_code
 from kb.domain.citations import cited_lines
 from kb.domain.code_hits import CodeFound
 from kb.domain.filters import SearchFilters
@@ -61,7 +61,7 @@ def _judge(
     with session.reading() as base:
         if found is None or not found.hits:
             return [Judged(kind, holds is not None, 0.0, False)]
-        evidence = code_evidence(base.db, found)
+        evidence = judge_code(base.db, found).evidence
     return [Judged(kind, holds is not None, evidence.value, holds is not None and holds(found))]
 
 

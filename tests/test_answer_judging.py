@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import pytest
 from answer_passages import ReadingJudge, passage
 
-from kb.answer.judging import Fitted, Judgement, judge, standing
+from kb.answer.judging import Fitted, Judgement, judge, question_features, standing
 from kb.answer.pieces import SHOWN_CHARS, Excerpt, read_excerpts
 from kb.answer.quoting import UNSURE_LINES, quote_briefly, quote_excerpts, show_excerpt
+from kb.domain.answers import Evidence
 from kb.domain.citations import Citation, PageCitation, RegionCitation
 from kb.domain.search import Passage, RetrievalDetail, Sentence, TermWeight
 
@@ -96,17 +97,26 @@ def judged(monkeypatch: pytest.MonkeyPatch, right: float, *texts: str, about: fl
 def test_kb_stands_by_answers_as_likely_as_the_precision_asks(
     right: float, precision: float, stands: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert judged(monkeypatch, right, GREEN).stands(precision) is stands
+    assert judged(monkeypatch, right, GREEN).state(0, precision) == ("answered" if stands else "unsure", None)
 
 
 def test_a_doubt_makes_an_answer_unsure(monkeypatch: pytest.MonkeyPatch) -> None:
     sure = judged(monkeypatch, 9.0, GREEN)
-    assert sure.stands(0.9)
-    assert sure.only_doubt(0.9) is None
+    assert sure.state(0, 0.9) == ("answered", None)
     doubted = sure._replace(doubt="it denies")
-    assert not doubted.stands(0.9)
-    assert doubted.only_doubt(0.9) == "it denies"
-    assert judged(monkeypatch, -9.0, GREEN)._replace(doubt="it denies").only_doubt(0.9) is None
+    assert doubted.state(0, 0.9) == ("unsure", "it denies")
+    assert doubted.state(0, 0) == ("answered", None)
+    assert judged(monkeypatch, -9.0, GREEN)._replace(doubt="it denies").state(0, 0.9) == ("unsure", None)
+
+
+def test_what_is_below_the_gate_is_refused_whatever_the_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = judged(monkeypatch, 9.0, GREEN)
+    assert [made.state(gate, 0)[0] for gate in (0.5, 0.51)] == ["answered", "refused"]
+
+
+def test_a_likelihood_without_limits_is_the_share_itself() -> None:
+    of_code = Judgement(Evidence(0.85, "code", "m-1", 1.0, 0.0, None, 0.85))
+    assert [of_code.state(0.5, precision)[0] for precision in (0.85, 0.86)] == ["answered", "unsure"]
 
 
 def test_a_second_piece_belongs_to_an_answer_where_its_passage_scores_nearly_as_much(
@@ -130,11 +140,11 @@ def test_places_that_a_judge_finds_far_from_an_answer_are_not_near() -> None:
 
 def test_nothing_found_is_not_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = judged(monkeypatch, 9.0, about=9.0)
-    assert (nothing.about, nothing.right) == (0.0, 0.0)
+    assert (nothing.evidence.value, nothing.evidence.right) == (0.0, 0.0)
 
 
 def features(question: str, text: str) -> Mapping[str, float]:
-    return judge(question, TERMS, excerpts(text), standing(found(0.7), [found(0.7), found(0.5)])).features
+    return question_features(question, TERMS, excerpts(text)[0], standing(found(0.7), [found(0.7), found(0.5)]), False)
 
 
 def test_the_rarest_word_that_a_passage_lacks_counts_by_its_rarity() -> None:
@@ -160,10 +170,12 @@ def test_the_shipped_models_prefer_what_holds_more_words_and_what_reads_as_an_an
             TERMS,
             (excerpts(GREEN)[0]._replace(logit=logit),),
             standing(found(words), [found(words), *others]),
-        )
+        ).evidence
         for words, logit in (low, high)
     )
-    assert more.about > less.about
+    assert more.value > less.value
+    assert more.right is not None
+    assert less.right is not None
     assert more.right > less.right
 
 

@@ -117,7 +117,7 @@ def test_the_days_stand_in_the_json(vault: Vault) -> None:
 
 
 def test_an_answer_of_other_days_is_not_sure_and_says_why(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kb.answer.judging.Judgement._is_likely", lambda judgement, precision: True)
+    monkeypatch.setattr("kb.answer.judging.Judgement.limit", lambda judgement, precision: 0.0)
     monkeypatch.setattr("kb.answer.judging.Reading.is_doubted", False)
     settings = ("--set", "rag.score_gate=0")
     for question, phrase in (

@@ -9,7 +9,8 @@ import pytest
 from calibration_words import ELSEWHERE, PLACES
 from conftest import Ran, Vault, kb_in, make_vault
 
-from kb.answer.judging import Judgement, Standing
+from kb.answer.judging import Judgement
+from kb.domain.answers import Evidence
 from kb.errors import UsageError
 from kb.eval.golden import Question
 from kb.eval.question_files import read_labelled
@@ -20,8 +21,8 @@ LIMITS = {"0.80": 0.5, "0.90": 0.7}
 
 
 def asked(likely: float, is_answerable: bool, is_right: bool | None = None, doubt: str | None = None) -> Judged:
-    standing = Standing(0.5, 0.1, 0.1, True)
-    return Judged(Judgement((), standing, likely, likely, {}, "m-1", LIMITS, doubt), is_answerable, is_right)
+    evidence = Evidence(likely, "read", "m-1", 0.5, 0.1, 0.0, likely)
+    return Judged(Judgement(evidence, LIMITS, doubt=doubt), is_answerable, is_right)
 
 
 def test_auroc_counts_ties_half_and_the_table_counts_the_threshold_in() -> None:

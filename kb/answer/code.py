@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 
-from kb.answer.judging import Fitted, fitted, likelihood
+from kb.answer.judging import Judgement, fitted, likelihood
 from kb.answer.quoting import Quoted
 from kb.domain.answers import Claim, Evidence
 from kb.domain.citations import CodeCitation
@@ -24,24 +24,13 @@ from kb.store.connection import Connection
 MODEL = "code_right"
 
 
-def code_evidence(db: Connection, found: CodeFound) -> Evidence:
+def judge_code(db: Connection, found: CodeFound) -> Judgement:
     """How likely the hits in source code answer the question."""
-    return _evidence(code_features(db, found), fitted(MODEL), found)
-
-
-def _evidence(features: dict[str, float], weights: Fitted, found: CodeFound) -> Evidence:
+    features, weights, first = _features(db, found), fitted(MODEL), found.hits[0]
     # Of several definitions with one name, any may be meant.
     right = 0.0 if _misses_uses(found) else likelihood(weights, features) * found.shown_rivals
-    first = found.hits[0]
-    return Evidence(
-        value=right,
-        channel="code",
-        version=weights.version,
-        lexical=1.0 if first.is_named and found.words_beside <= FEW_WORDS else features.get("coverage", first.share),
-        lexical_margin=features.get("margin", 0.0),
-        nearness=None,
-        right=right,
-    )
+    held = 1.0 if first.is_named and found.words_beside <= FEW_WORDS else features.get("coverage", first.share)
+    return Judgement(Evidence(right, "code", weights.version, held, features.get("margin", 0.0), None, right))
 
 
 def _misses_uses(found: CodeFound) -> bool:
@@ -49,7 +38,7 @@ def _misses_uses(found: CodeFound) -> bool:
     return found.wants_uses and found.is_of_code and found.hits[0].found_by != "use"
 
 
-def code_features(db: Connection, found: CodeFound) -> dict[str, float]:
+def _features(db: Connection, found: CodeFound) -> dict[str, float]:
     """The features of the first hit: how it was found and, if by words, how many of the question's it has."""
     first = found.hits[0]
     features = {"bias": 1.0}

@@ -25,6 +25,7 @@ from kb.answer.words import (
     says_opposite,
     words_of,
 )
+from kb.domain.answers import AnswerState, Channel, Evidence
 from kb.domain.search import Passage, Sentence, TermWeight
 from kb.language.lists import english_stopwords, pattern, words
 
@@ -178,42 +179,42 @@ class Standing(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """The excerpts in the order of their passages, and the two likelihoods `about` and `right`, 0 to 1.
+    """How likely passages of notes, or source code, answer a question, and what speaks against it.
 
-    `doubt` says, in the question's language, why the best sentence may still be wrong: it denies what is asked, or is
-    about other days; None without a doubt. `other` is a place that gives a different answer, None if there is none.
+    `limits` are fitted: the likelihood from which a share of the answers is right, by that share. None: the likelihood
+    is that share itself. `excerpts` are of notes, in the order of their passages. `doubt` says, in the question's
+    language, why the best sentence may still be wrong: it denies what is asked, or is about other days; None without
+    one. `other` is a place that gives a different answer, None if there is none.
     """
 
-    excerpts: tuple[Excerpt, ...]
-    standing: Standing
-    about: float
-    right: float
-    features: Mapping[str, float]
-    version: str
-    limits: Mapping[str, float]
+    evidence: Evidence
+    limits: Mapping[str, float] | None = None
+    excerpts: tuple[Excerpt, ...] = ()
     doubt: str | None = None
     other: Excerpt | None = None
 
-    def stands(self, precision: float) -> bool:
-        """Whether the answer counts as sure: without a doubt, and so likely that at least the share `precision` is
-        right.
-        """
-        return not precision or (self.doubt is None and self._is_likely(precision))
+    def state(self, gate: float, precision: float) -> tuple[AnswerState, str | None]:
+        """Whether this is enough for a sure answer, for an unsure one, or for none; and the doubt, if only that keeps
+        the answer from being sure.
 
-    def only_doubt(self, precision: float) -> str | None:
-        """The doubt, if only that keeps the answer from being sure; else None."""
-        return self.doubt if precision and self._is_likely(precision) else None
+        A sure answer is so likely that at least the share `precision` is right; 0 takes every answer for sure.
+        """
+        if self.evidence.value < gate:
+            return "refused", None
+        limit = self.limit(precision)
+        if (self.evidence.right or 0.0) < (1.0 if limit is None else limit):
+            return "unsure", None
+        doubt = self.doubt if precision else None
+        return "answered" if doubt is None else "unsure", doubt
 
     def limit(self, precision: float) -> float | None:
         """The lowest likelihood at which the share `precision` of answers is right; None if no fitted limit reaches
         that share.
         """
+        if self.limits is None or not precision:
+            return precision
         known = sorted((float(share), limit) for share, limit in self.limits.items())
-        return next((limit for share, limit in known if share >= precision), None) if precision else 0.0
-
-    def _is_likely(self, precision: float) -> bool:
-        limit = self.limit(precision)
-        return self.right >= (1.0 if limit is None else limit)
+        return next((limit for share, limit in known if share >= precision), None)
 
     def shown(self) -> tuple[Excerpt, ...]:
         """The excerpts that a sure answer shows: the first, and perhaps the pieces of a second.
@@ -292,12 +293,14 @@ def judge(
     `best` compares the first excerpt's passage with other hits. `is_undated`: the question names days relative to
     today, but no document is dated so. Without excerpts both likelihoods are 0.
     """
-    is_read = bool(excerpts) and excerpts[0].logit is not None
-    about, right = (fitted(f"{model}.{'read' if is_read else 'words'}") for model in ("about", "right"))
+    logit = excerpts[0].logit if excerpts else None
+    about, right = (fitted(f"{model}.{'words' if logit is None else 'read'}") for model in ("about", "right"))
     features = question_features(question, terms, excerpts[0], best, is_undated) if excerpts else {}
     likely, is_right = (likelihood(model, features) if excerpts else 0.0 for model in (about, right))
+    channel: Channel = "lexical" if logit is None else "read"
     version = f"{about.version}/{right.version}"
-    return Judgement(excerpts, best, likely, is_right, features, version, right.figures)
+    evidence = Evidence(likely, channel, version, best.words, best.lead, logit, is_right)
+    return Judgement(evidence, right.figures, excerpts)
 
 
 def question_features(

@@ -89,5 +89,5 @@ def _without_index(session: Base, request: AskRequest, error: NotIndexed) -> Ans
     request = request._replace(session_id=None)
     nothing = SearchResult(SearchQuery(request.question, request.mode, request.k, request.filters), (), (), "")
     config, tokens = session.config, session.defaults.budget_tokens(request.context_tokens)
-    found = Findings(request, (), request.question, nothing, None, None, config, time.monotonic(), tokens, ())
+    found = Findings(request, (), request.question, nothing, None, config, time.monotonic(), tokens, ())
     return found.refusal("no_index", Written(EXTRACTIVE), notes=(f"{error.message} ({error.hint})",))

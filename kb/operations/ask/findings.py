@@ -88,7 +88,6 @@ class Findings(NamedTuple):
     history: tuple[Turn, ...]
     search_text: str
     result: SearchResult
-    evidence: Evidence | None
     embedding: EmbeddingRef | None
     config: Config
     started: float
@@ -99,13 +98,23 @@ class Findings(NamedTuple):
     first_number: int = 1
 
     @property
+    def evidence(self) -> Evidence | None:
+        """How likely the findings answer the question; None without passages."""
+        return None if self.judgement is None else self.judgement.evidence
+
+    @property
+    def sureness(self) -> tuple[AnswerState, str | None]:
+        """Whether the findings suffice for a sure answer, for an unsure one, or for none, and the doubt that alone
+        makes it unsure.
+        """
+        if self.judgement is None:
+            return "refused", None
+        return self.judgement.state(self.config.rag.score_gate, self.config.rag.answer_precision)
+
+    @property
     def state(self) -> AnswerState:
-        """Whether the findings suffice for a sure answer, for an unsure one, or for none."""
-        if self.evidence is None or self.evidence.value < self.config.rag.score_gate:
-            return "refused"
-        precision = self.config.rag.answer_precision
-        stands = self.evidence.value >= precision if self.judgement is None else self.judgement.stands(precision)
-        return "answered" if stands else "unsure"
+        """The state of `sureness`."""
+        return self.sureness[0]
 
     @property
     def language(self) -> str:
@@ -123,9 +132,9 @@ class Findings(NamedTuple):
         """The answer with these claims, which cite the `cited` passages. If only a doubt makes it unsure, a note states
         the doubt.
         """
-        doubt = None if self.judgement is None else self.judgement.only_doubt(self.config.rag.answer_precision)
+        state, doubt = self.sureness
         made = self._made(written, text, claims, _citations(claims, cited), notes if doubt is None else (*notes, doubt))
-        return made._replace(state="answered" if made.grounded and self.state == "answered" else "unsure")
+        return made._replace(state="answered" if made.grounded and state == "answered" else "unsure")
 
     def refusal(
         self,

@@ -15,7 +15,7 @@ from kb.answer.judging import Judgement, judge, read_sentence, standing
 from kb.answer.pieces import READ_PASSAGES, Excerpt, read_excerpts, term_weights
 from kb.answer.questions import resolve
 from kb.answer.wording import say
-from kb.domain.answers import Channel, EmbeddingRef, Evidence, Turn
+from kb.domain.answers import EmbeddingRef, Turn
 from kb.domain.code_hits import CodeFound
 from kb.domain.search import Passage, SearchQuery, SearchResult
 from kb.domain.text import stored_text
@@ -76,20 +76,18 @@ def _found(
         quotable[hit.chunk_id]._replace(number=number)
         for number, hit in enumerate((hit for hit in judged_hits if hit.chunk_id in quotable), 1)
     )
-    judgement = _judged(base, result, judged)
     hits = tuple(hit for hit in result.note_hits if hit.chunk_id in quotable)[: request.k]
     found = Findings(
         request=request,
         history=history,
         search_text=result.read_as,
         result=result._replace(hits=hits),
-        evidence=None if judgement is None else read_evidence(judgement),
         embedding=None if source is None else EmbeddingRef(source.model, source.dimensions, source.provider),
         config=base.config,
         started=started,
         context_tokens=base.defaults.budget_tokens(request.context_tokens),
         passages=tuple(quotable[hit.chunk_id]._replace(number=number) for number, hit in enumerate(hits, 1)),
-        judgement=judgement,
+        judgement=_judged(base, result, judged),
     )
     return found if result.code is None else _notes_or_code(base.db, found, result.code)
 
@@ -123,20 +121,13 @@ def _judged(base: Base, result: SearchResult, passages: Sequence[Passage]) -> Ju
     first = next((each for each in found if excerpts and each.chunk_id == excerpts[0].passage.chunk_id), found[0])
     days = result.days
     is_undated = days is not None and days.is_relative and not days.documents
-    judged = judge(question, terms, excerpts, standing(first, result.candidates or found), is_undated)
+    best = standing(first, result.candidates or found)
     language = query_language(result.query.text)
-    return judged._replace(
-        doubt=_doubt(question, judged, language) or _doubt_of_days(result, excerpts, language),
+    doubt = _doubt(question, excerpts, language) if best.is_own else None
+    return judge(question, terms, excerpts, best, is_undated)._replace(
+        doubt=doubt or _doubt_of_days(result, excerpts, language),
         other=differing(question, terms, excerpts, base.judge) if base.judge is not None and excerpts else None,
     )
-
-
-def read_evidence(judgement: Judgement) -> Evidence:
-    """The evidence that the gate compares, from a judgement."""
-    best = judgement.standing
-    logit = judgement.excerpts[0].logit if judgement.excerpts else None
-    channel: Channel = "lexical" if logit is None else "read"
-    return Evidence(judgement.about, channel, judgement.version, best.words, best.lead, logit, judgement.right)
 
 
 def _with_share(base: Base, result: SearchResult, found: Passage) -> Passage:
@@ -147,12 +138,10 @@ def _with_share(base: Base, result: SearchResult, found: Passage) -> Passage:
     return found._replace(lexical_share=min(1.0, found.lexical_score / highest) if highest else 0.0)
 
 
-def _doubt(question: str, judged: Judgement, language: str) -> str | None:
+def _doubt(question: str, excerpts: Sequence[Excerpt], language: str) -> str | None:
     """A doubt about the best sentence, in the question's language; None if there is none."""
-    if not judged.excerpts or not judged.standing.is_own:
-        return None
-    best = judged.excerpts[0]
-    return say(language, "doubtful") if read_sentence(question, best.best.text, best.passage).is_doubted else None
+    is_doubted = any(read_sentence(question, each.best.text, each.passage).is_doubted for each in excerpts[:1])
+    return say(language, "doubtful") if is_doubted else None
 
 
 def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: str) -> str | None:
@@ -175,14 +164,13 @@ def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: 
 
 def _notes_or_code(db: Connection, notes: Findings, code: CodeFound) -> Findings:
     """The findings to answer from: those in notes, or those in source code."""
-    from kb.answer.code import code_evidence  # a knowledge base without code need not load it
+    from kb.answer.code import judge_code  # a knowledge base without code need not load it
 
     kept = code._replace(hits=code.hits[: notes.request.k])
     found = notes._replace(
         result=notes.result._replace(hits=tuple(each.passage for each in kept.hits)),
-        evidence=code_evidence(db, code),
         passages=tuple(code_passage(number, each) for number, each in enumerate(kept.hits, 1)),
-        judgement=None,
+        judgement=judge_code(db, code),
         code=kept,
     )
     if not notes.result.hits or (code.is_of_code and found.state != "refused"):

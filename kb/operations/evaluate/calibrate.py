@@ -41,11 +41,11 @@ class Judged(NamedTuple):
     @property
     def about(self) -> float:
         """The likelihood that the notes hold an answer."""
-        return 0.0 if self.judgement is None else self.judgement.about
+        return 0.0 if self.judgement is None else self.judgement.evidence.value
 
     def is_answered(self, gate: float, precision: float) -> bool:
         """Whether kb would give a sure answer."""
-        return self.judgement is not None and self.about >= gate and self.judgement.stands(precision)
+        return self.judgement is not None and self.judgement.state(gate, precision)[0] == "answered"
 
 
 def separation(asked: Sequence[Judged], thresholds: Iterable[float]) -> Separation:
@@ -100,7 +100,7 @@ def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandl
     precisions = sorted({*PRECISIONS, rag.answer_precision})
     return CalibrationReport(
         asked=f"{answerable.name}, {unanswerable.name}",
-        version=next((each.judgement.version for each in asked if each.judgement is not None), "none"),
+        version=next((each.judgement.evidence.version for each in asked if each.judgement is not None), "none"),
         score_gate=rag.score_gate,
         answer_precision=rag.answer_precision,
         answerable=sum(each.is_answerable for each in asked),
