@@ -220,9 +220,10 @@ def test_ctrl_c_in_the_middle_keeps_what_is_done(vault: Vault, undisturbed: Stor
         if isinstance(event, EmbedBatchFinished):
             batches.append(event)
 
-    report = embed_all(vault, is_canceled=lambda: len(batches) == 2, on_event=note_batch)
-    assert (report.aborted, report.embedded) == (True, 2 * BATCH_CHUNKS)
-    assert len(found_by_vector(vault)) == len(committed(vault)) == 2 * BATCH_CHUNKS
+    report = embed_all(vault, is_canceled=lambda: len(batches) >= 1, on_event=note_batch)
+    assert report.aborted
+    assert BATCH_CHUNKS <= report.embedded <= 2 * BATCH_CHUNKS  # and what was under way
+    assert len(found_by_vector(vault)) == len(committed(vault)) == report.embedded
     assert not embed_all(vault).aborted
     assert stores(vault.config) == undisturbed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import plistlib
 import random
@@ -125,12 +124,28 @@ def test_the_index_is_that_of_the_files_after_edits_and_kills(tmp_path: Path) ->
                 wait_for(lambda: contents(vault.sqlite) == contents(tmp_path / "fresh/kb.sqlite"), 10)
 
 
-def test_a_change_interrupts_no_ingest_that_has_embedded_nothing() -> None:
-    keeper = _Keeper(Call(None, (), False, False))
-    for done, expected in ((0, False), (8, True)):
-        told = json.dumps({"schema_version": "ingest_event.v1", "kind": "embed_progress", "done": done, "total": 16})
-        keeper._follow(SimpleNamespace(stdout=[told]))  # type: ignore[arg-type]
-        assert keeper._is_embedding is expected
+def test_a_process_that_embeds_is_asked_once_for_each_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault = make_vault(tmp_path, settings=NO_VECTORS)
+    keeper = _Keeper(Call(str(vault.config), (), False, False))
+    did: list[object] = []
+    running = SimpleNamespace(
+        send_signal=did.append, wait=lambda: 0, terminate=lambda: did.append("terminated"), stdout=[]
+    )
+
+    def start() -> None:
+        did.append("started")
+        keeper._running, keeper._is_embedding = running, True  # type: ignore[assignment]
+
+    monkeypatch.setattr(keeper, "_start", start)
+    monkeypatch.setattr(keeper, "_watch", lambda sources: None)
+    for news in ("changed", "embedding", "changed", "changed", "scanning", "ended", KeyboardInterrupt()):
+        keeper._news.put(news)  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        keeper.keep(polling=False)
+    usr1 = signal.SIGUSR1
+    assert did == ["started", usr1, usr1, "started", "terminated"], (
+        "what was asked for and not read is read by the next"
+    )
 
 
 def test_a_source_that_is_added_is_watched_from_then_on(tmp_path: Path) -> None:

@@ -198,6 +198,11 @@ class Call:
         self._config: Config | None = None
         self._session: Base | None = None
 
+    def same_options(self) -> list[str]:
+        """The options by which another process of kb has the same configuration. Raises: as `config`."""
+        named = ["--config", str(self.config.file)] if self.config.file else []
+        return [*named, *(word for setting in self.settings for word in ("--set", setting))]
+
     @property
     def named(self) -> str | None:
         """The configuration file that an option or the environment names; None for the default file.

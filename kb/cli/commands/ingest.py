@@ -48,7 +48,7 @@ Examples:
 @click.option("--moved", is_flag=True, help="Continue after the workspace folder was moved or renamed.")
 @click.option("--no-embed", is_flag=True, help="Do not compute vectors now; kb index --embeddings does it later.")
 @click.option("--retry", is_flag=True, help="Read again what could not be read before and has not changed.")
-@click.option("--for-watch", is_flag=True, hidden=True, help="Record the run as one that kb watch began.")
+@click.option("--for-watch", is_flag=True, hidden=True, help="As a process of kb watch: print JSON, embed in turns.")
 @click.option(
     "--media", metavar="KIND,…", help=f"Only these kinds of files: {', '.join(KINDS.families)} [default: all]."
 )
@@ -85,6 +85,10 @@ def ingest_command(
         retry=retry,
         for_watch=for_watch,
     )
+    if for_watch:
+        from kb.cli.for_watch import ingest_for_watch
+
+        return ingest_for_watch(call, request)
     with interruptible(ingest_progress(as_json=as_json)) as handle:
         report = ingest(request, handle)
     if not as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from kb.cli.call import Call, pass_call
 from kb.cli.calls import only_watch
 from kb.cli.commands.ingest import MARKS, SHOWN_ITEMS
 from kb.cli.entry import config_path
+from kb.cli.for_watch import ingest_command_line
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.progress import duration
 from kb.config import default_path, load
@@ -51,7 +53,7 @@ _HOW: Mapping[How, str] = {
     "gone": "waiting for the folder ",
 }
 
-News = Literal["changed", "configured", "embedding", "ended"]
+News = Literal["changed", "configured", "embedding", "scanning", "ended"]
 
 
 @click.command(
@@ -74,7 +76,7 @@ def watch_command(call: Call, polling: bool, installs: bool, uninstalls: bool) -
     open with the same configuration run in a process that has loaded kb and the models already: they print the same,
     sooner. Models are dropped after ten minutes without a call.
     """
-    options, config = _global_options(call), call.config
+    options, config = call.same_options(), call.config
     if uninstalls:
         service = watch_service(options, config.workspace_root, os.environ, is_usual=_is_usual(call))
         uninstall(service)
@@ -92,12 +94,6 @@ def watch_command(call: Call, polling: bool, installs: bool, uninstalls: bool) -
         _Keeper(call).keep(polling=polling)
 
 
-def _global_options(call: Call) -> list[str]:
-    """The options by which another process of kb has the same configuration."""
-    named = ["--config", str(call.config.file)] if call.config.file else []
-    return [*named, *(word for setting in call.settings for word in ("--set", setting))]
-
-
 def _is_usual(call: Call) -> bool:
     return not call.settings and call.config.file in (None, default_path(os.environ))
 
@@ -111,10 +107,7 @@ def _ended_by_ctrl_c() -> Iterator[None]:
 
 
 class _Keeper:
-    """Runs `kb ingest` when files have changed; while it embeds, a change interrupts it, so that text comes first.
-
-    It is not interrupted before it has embedded something: a folder that changes all the time would never be embedded.
-    """
+    """Runs `kb ingest` when files have changed. One that embeds is asked to let another read the changes first."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -128,12 +121,16 @@ class _Keeper:
         self._watched: tuple[Source, ...] = ()
 
     def keep(self, *, polling: bool) -> None:
-        """Runs until it is interrupted; a running ingest then ends after its current step."""
+        """Runs until it is interrupted; a running ingest then ends after its current step.
+
+        A change is read by the ingest that begins after it, or by one that the embedding process was asked for and that
+        has begun to scan.
+        """
         self._polling = polling
         self._watch(self._call.config.sources.every)
         if self._call.config.file is not None:
             Thread(target=self._await_settings, args=(self._call.config.file,), name="kb-config", daemon=True).start()
-        has_changed, pause_s = False, 0
+        has_changed, has_asked, pause_s = False, False, 0
         try:
             while True:
                 if has_changed and self._running is None:
@@ -151,12 +148,18 @@ class _Keeper:
                     failed = self._running.wait() not in (0, 130)
                     pause_s = min(2 * pause_s or _PAUSE_S, _LONGEST_PAUSE_S) if failed else 0
                     self._running = None
+                    has_changed, has_asked = has_changed or has_asked, False
                 elif news == "changed":
                     has_changed = True
-                elif news == "configured":
-                    has_changed = self._configured() or has_changed
-                if has_changed and self._running is not None and self._is_embedding:
-                    self._running.terminate()
+                elif news == "scanning":
+                    has_asked = False
+                elif news == "configured" and self._configured():
+                    has_changed = True
+                    if self._running is not None and self._is_embedding:
+                        self._running.terminate()
+                if has_changed and not has_asked and self._running is not None and self._is_embedding:
+                    self._running.send_signal(signal.SIGUSR1)
+                    has_changed, has_asked = False, True
         finally:
             if self._running is not None:
                 self._running.terminate()
@@ -222,7 +225,7 @@ class _Keeper:
     def _start(self) -> None:
         self._is_embedding = False
         self._running = subprocess.Popen(
-            [sys.executable, "-P", "-m", "kb", *_global_options(self._call), "ingest", "--json", "--for-watch"],
+            ingest_command_line(self._call),
             env=users_surroundings().environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -233,21 +236,26 @@ class _Keeper:
         Thread(target=self._follow, args=(self._running,), name="kb-ingest", daemon=True).start()
 
     def _follow(self, process: subprocess.Popen[str]) -> None:
-        """Prints what an ingest did."""
+        """Prints what an ingest did, and those that it let write meanwhile."""
         assert process.stdout is not None
         embedding = _Embedding()
+        notes: set[str] = set()
         for line in process.stdout:
             told = json.loads(line)
-            if told.get("kind") == "embed_progress":
-                if told["done"] and not self._is_embedding:
+            if told.get("kind") == "scan_started":
+                self._news.put("scanning")
+            elif told.get("kind") == "embed_progress":
+                if not self._is_embedding:
                     self._is_embedding = True
                     self._news.put("embedding")
                 embedding.show(told["done"], told["total"])
             elif told["schema_version"] == "ingest_report.v1":
-                self._show(told["items"])
-                for note in set(told["notes"]) - self._notes:
+                if told["items"] is not None:
+                    self._show(told["items"])
+                for note in set(told["notes"]) - self._notes - notes:
                     _say(plain_line(note), "note: ")
-                self._notes = set(told["notes"])
+                notes |= set(told["notes"])
+        self._notes = notes
         self._news.put("ended")
 
     def _show(self, items: list[dict[str, Any]]) -> None:
@@ -274,12 +282,16 @@ class _Embedding:
     """Prints how many passages can be found only by their words so far, and for about how long."""
 
     def __init__(self) -> None:
-        self._began = self._told = time.monotonic()
+        self._began = self._told = -math.inf
 
     def show(self, done: int, total: int) -> None:
-        """Prints it at the beginning and then every minute, if there are many passages."""
+        """Prints it at the beginning and then every minute, if there are many passages. `done` is 0 where it is counted
+        from the beginning, also after a pause.
+        """
         now = time.monotonic()
-        if total < _TOLD_FROM_PASSAGES or (done and now - self._told < _TOLD_EVERY_S):
+        if not done:
+            self._began = now
+        if total < _TOLD_FROM_PASSAGES or now - self._told < _TOLD_EVERY_S:
             return
         self._told = now
         left = f", some {duration((now - self._began) / done * (total - done))} left" if done else ""

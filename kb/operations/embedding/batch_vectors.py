@@ -197,7 +197,7 @@ def vectors_of_batches(
     tally: Tally,
     away: Away | None = None,
 ) -> Generator[BatchVectors, None, None]:
-    """The vectors of each batch, in order. If the run is canceled, finished vectors are in the cache.
+    """The vectors of each batch, in order. If the run is canceled, the finished vectors of the batches in progress.
 
     While a batch is stored, the next one is embedded; on a cluster, as many as it has room for. Raises: ClusterFailed
     if the cluster is gone.
@@ -209,13 +209,15 @@ def vectors_of_batches(
     try:
         for chunks in chain(batches, [None]):
             texts = [text_of(chunk) for chunk in chunks or ()]
-            while embedding.ahead and (chunks is None or not embedding.may_begin(texts)):
+            while embedding.ahead and (chunks is None or tally.handle.is_canceled() or not embedding.may_begin(texts)):
                 made = embedding.finished()
-                if tally.handle.is_canceled():
-                    return
-                yield made
+                if made.chunks:
+                    yield made
                 tally.written += len(made.chunks)
-            if chunks is not None and not tally.handle.is_canceled():
+            if tally.handle.is_canceled():
+                if not embedding.ahead:
+                    return
+            elif chunks is not None:
                 embedding.begin(chunks, texts)
     finally:
         pool.shutdown(cancel_futures=True)
@@ -257,7 +259,7 @@ class _Embedding:
         self.ahead.append(_Batch(chunks, texts, ChainMap(known, *earlier), begun, there))
 
     def finished(self) -> BatchVectors:
-        """Waits for the first batch and caches its vectors, which are incomplete if the run is canceled."""
+        """Waits for the first batch and caches its vectors; of a canceled run only the chunks with a vector."""
         start_ns = perf_counter_ns()
         tally, batch = self.tally, self.ahead[0]
         tally.handle.tell(EmbedBatchStarted(len(batch.chunks), tally.model))
@@ -270,11 +272,16 @@ class _Embedding:
                 fresh_count += len(fresh)
                 tally.tell(sum(text in own for text in batch.texts))
         self.ahead.popleft()
-        found = (batch.known.get(text) for text in batch.texts)
-        return BatchVectors(batch.chunks, list(filter(None, found)), len(batch.texts) - fresh_count, start_ns)
+        found = [
+            (chunk, batch.known[text])
+            for chunk, text in zip(batch.chunks, batch.texts, strict=True)
+            if text in batch.known
+        ]
+        chunks, vectors = [chunk for chunk, _ in found], [cached for _, cached in found]
+        return BatchVectors(chunks, vectors, len(found) - fresh_count, start_ns)
 
     def keep_finished(self) -> None:
-        """Caches the results of a cluster for batches that are not finished."""
+        """Caches the results of a cluster for batches that are not finished, after an error."""
         for texts, pending in (each for batch in self.ahead for each in batch.there):
             with suppress(ClusterFailed, TimeoutError):
                 if self.away is not None and (embedded := self.away.taken(pending, 0)) is not None:
@@ -284,13 +291,15 @@ class _Embedding:
         return None if self.tally.handle.is_canceled() else self.embedder.embed(texts)
 
     def _made_there(self, batch: _Batch) -> Iterator[tuple[list[str], list[CachedVector] | None]]:
-        """The vectors of each task on a cluster, until canceled. What a cluster lost is embedded here."""
+        """The vectors of each task on a cluster, of a canceled run the finished ones. What it lost is made here."""
         for texts, pending in batch.there:
-            while self.away is not None and not self.tally.handle.is_canceled():
+            is_waiting = self.away is not None
+            while self.away is not None and is_waiting:
+                is_waiting = not self.tally.handle.is_canceled()
                 self.away.joined.tell(self.tally.written, self.tally.total)
                 with suppress(TimeoutError):
-                    found = self.away.taken(pending, _POLL_S)
-                    yield texts, self.embedder.embed(texts) if found is None else found
+                    found = self.away.taken(pending, _POLL_S if is_waiting else 0)
+                    yield texts, self._embed(texts) if found is None else found
                     break
 
 

@@ -80,20 +80,24 @@ class _Run:
 
 
 def embed_missing(
-    db: Connection, plan: EmbeddingPlan, handle: RunHandle, opened: OpenedAhead | None = None
+    db: Connection,
+    plan: EmbeddingPlan,
+    handle: RunHandle,
+    opened: OpenedAhead | None = None,
+    embedder: LazyEmbedder | None = None,
 ) -> EmbedReport:
     """Embeds the chunks that have no committed vector, and removes the vectors of deleted chunks.
 
     If nothing is missing, SQLite alone shows it, and neither Lance nor a model is opened. If the model has changed, its
     vectors are built next to the searched ones and replace them once complete. Vectors that one store has lost are
-    copied from the other. `db` is a writer with sqlite-vec loaded. Raises: ModelMissing, ModelCorrupt, ModelError,
-    StoreError, DiskFull.
+    copied from the other. `db` is a writer with sqlite-vec loaded; `embedder` one of an earlier run, whose model is
+    loaded. Raises: ModelMissing, ModelCorrupt, ModelError, StoreError, DiskFull.
     """
     held = mirrored(db)
     run = _Run(db, plan, EmbedReport(), handle, held, opened)
     remove_leftovers(plan.vector_dir)
     if plan.model is not None:
-        embedder = LazyEmbedder(plan, plan.model)
+        embedder = embedder or LazyEmbedder(plan, plan.model)
         wanted = _wants_mirror(run, embedder)
         if holds(held, embedder.model) and wanted == has_mirror(db) and _is_complete(run, embedder):
             pass

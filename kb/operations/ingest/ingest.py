@@ -30,11 +30,7 @@ from kb.errors import (
     ClusterFailed,
     FileError,
     KbError,
-    ModelMissing,
-    ModelNotPulled,
-    ModelUnreachable,
     OtherWorkspace,
-    PluginFailed,
     StoreError,
     UsageError,
 )
@@ -180,19 +176,19 @@ def _recorded_text(run: IngestRun) -> Iterator[None]:
 def _embed(run: IngestRun, opened: OpenedAhead | None) -> None:
     """Embeds the new chunks; a missing model becomes a note and does not end the run."""
     from kb.operations.embedding.embed import embed_missing
+    from kb.operations.embedding.turns import UNUSABLE, words_only
 
     plan, report = run.request.embedding, run.report
     if plan is None:
         return
-    release_analyser()  # with an encoder too, the process would exceed 600 MB
-    return_freed_memory()
+    make_room_for_encoder()
     with report.stages.measure("embed"):
         try:
             job = NewJob(job_id("embedding"), "embedding", {"model": plan.model}, is_sure=False)
             with recorded(job, run.handle, run.db, run.request.sqlite) as handle:
                 done = embed_missing(run.db, plan, handle, opened)
-        except (ModelMissing, ModelUnreachable, ModelNotPulled, PluginFailed) as error:
-            report.notes.append(f"{error.message}: passages are found by their words only ({error.hint})")
+        except UNUSABLE as error:
+            report.notes.append(words_only(error))
             return
     report.notes += [each for each in done.notes if each not in report.notes]
     report.counts.embeddings_indexed = done.embedded + done.from_cache
@@ -452,8 +448,11 @@ def _record_run(db: Connection, report: IngestReport) -> None:
     )
 
 
-def return_freed_memory() -> None:
-    """Returns freed memory to the system if the C library can (glibc)."""
+def make_room_for_encoder() -> None:
+    """Drops the Korean analyser, with which an encoder would exceed 600 MB; returns freed memory to the system if the C
+    library can (glibc).
+    """
+    release_analyser()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
