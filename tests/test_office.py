@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import struct
 import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -247,6 +248,51 @@ def test_a_far_cell_of_an_opendocument_sheet_is_read_so_too() -> None:
     assert [part.name for part in found.parts] == [part.name for part in before.parts]
     assert [part.blocks for part in found.parts] == [part.blocks for part in before.parts]
     assert found.notes == ("a sheet has a cell far away: of the columns 256 are read",)
+
+
+def test_old_binary_sheets_with_cells_far_away_are_refused_before_memory_is_taken() -> None:
+    data = bytearray((FIXTURES / "stock-en.xls").read_bytes())
+    shared_text = b"\xfd\x00\x0a\x00"  # a cell of a shared text: row and column follow
+    for at in (data.find(shared_text, 1536), data.rfind(shared_text)):
+        struct.pack_into("<HH", data, at + 4, 65_535, 255)
+    with pytest.raises(ExtractFailed, match="a cell far away"):
+        parts_of("a.xls", bytes(data))
+
+
+def xlsb(*cells: tuple[int, int, str]) -> bytes:
+    """A workbook of one sheet with those texts, by row and column from 0."""
+
+    def record(kind: int, data: bytes = b"") -> bytes:
+        head = bytes([kind]) if kind < 128 else bytes([kind & 127 | 128, kind >> 7])
+        assert len(data) < 128
+        return head + bytes([len(data)]) + data
+
+    def text(words: str) -> bytes:
+        return struct.pack("<I", len(words)) + words.encode("utf-16-le")
+
+    sheet = record(129) + record(148, bytes(16)) + record(145)
+    for row, at, words in cells:
+        sheet += record(0, struct.pack("<I", row) + bytes(21)) + record(6, struct.pack("<II", at, 0) + text(words))
+    named = record(156, struct.pack("<II", 0, 1) + text("rId1") + text("Stock"))
+    of = "http://schemas.openxmlformats.org"
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as made:
+        made.writestr("[Content_Types].xml", f'<Types xmlns="{of}/package/2006/content-types"/>')
+        made.writestr(
+            "xl/_rels/workbook.bin.rels",
+            f'<Relationships xmlns="{of}/package/2006/relationships"><Relationship Id="rId1" '
+            f'Type="{of}/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.bin"/></Relationships>',
+        )
+        made.writestr("xl/workbook.bin", record(131) + record(143) + named + record(144) + record(132))
+        made.writestr("xl/worksheets/sheet1.bin", sheet + record(146) + record(130))
+    return packed.getvalue()
+
+
+def test_a_binary_workbook_is_read_unless_a_cell_is_far_away() -> None:
+    (part,) = read_parts(parts_of("a.xlsb", xlsb((1, 1, "bolt")))).parts
+    assert (part.name, part.blocks[0].text) == ("sheet=Stock&cells=B2:B2", "bolt")
+    with pytest.raises(ExtractFailed, match="a cell far away"):
+        parts_of("a.xlsb", xlsb((0, 0, "bolt"), (1_048_575, 16_383, "far")))
 
 
 def test_a_row_that_is_repeated_without_end_is_read_some_times() -> None:

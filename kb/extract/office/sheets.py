@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
@@ -39,6 +40,12 @@ MOST_COLUMNS = 256
 _PLACE = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
 _FAR_TABLES = f"a sheet has a cell far away: of the columns {MOST_COLUMNS} are read"
 
+# The records of cells: in .xls with row and column at the start, of several numbers the last column at the end
+# ([MS-XLS] 2.3); in .xlsb with the column, behind a record of the row ([MS-XLSB] 2.3).
+_XLS_SHEET, _XLS_NUMBERS = 0x0809, 0x00BD
+_XLS_CELLS = frozenset((0x0006, 0x00D6, 0x00FD, 0x0203, 0x0204, 0x0205, 0x027E, _XLS_NUMBERS))
+_XLSB_ROW, _XLSB_CELLS = 0, range(1, 12)
+
 # In an OpenDocument sheet: rows or cells that are written once for many, and texts.
 _REPEATED = re.compile(rb'number-(?:rows|columns)-repeated="\d{3,}"')
 _TEXT_START = b"<text:p"
@@ -51,7 +58,7 @@ Cell: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
 
 def engine(settings: ExtractSettings) -> Engine:
     """The installed Calamine. Raises: ModelMissing."""
-    require("spreadsheets", lacking_packages(("python_calamine",), "office"))
+    require("spreadsheets", lacking_packages(("python_calamine", "olefile"), "office"))
     return Engine("calamine", f"{version('python-calamine')}-{_METHOD_VERSION}")
 
 
@@ -73,6 +80,7 @@ def derive(job: Job) -> bytes:
         for name, table in tables:
             parts += sheet_parts(_table_rows(table, MOST_ROWS - len(parts)), name)
         return package.said_of(Parts(tuple(parts), notes=(_FAR_TABLES,))).to_json()
+    _require_near(job.data, package)
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(job.data)) as workbook:
             far = {} if package is None else _far_sheets(package)
@@ -120,6 +128,74 @@ def _far_sheets(package: Package) -> dict[str, Element]:
         if last_row * last_column > MOST_CELLS:
             far[sheet.get("name", "")] = parse_xml(data)
     return far
+
+
+def _require_near(data: bytes, package: Package | None) -> None:
+    """Raises ExtractFailed for a binary workbook for which Calamine would allocate too many cells.
+
+    Of .xls it lays out all sheets at once, of .xlsb one at a time.
+    """
+    if package is None:
+        cells = sum(_xls_cells(data))
+    else:
+        sheets = (name for name in package.names if name.startswith("xl/worksheets/") and name.endswith(".bin"))
+        cells = max((_xlsb_cells(package.read(name)) for name in sheets), default=0)
+    if cells > MOST_CELLS:
+        raise ExtractFailed(
+            "a sheet has a cell far away from the others", "save it as .xlsx, which is read cell by cell"
+        )
+
+
+def _xls_cells(data: bytes) -> Iterator[int]:
+    """Of each sheet of .xls, the cells from the first one to the last row and column; none if it is not readable."""
+    import olefile
+
+    with suppress(OSError), olefile.OleFileIO(io.BytesIO(data)) as ole:
+        for name in ("Workbook", "Book"):
+            if not ole.exists(name):
+                continue
+            stream = ole.openstream(name).read()
+            at = rows = columns = 0
+            while at + 4 <= len(stream):
+                kind, size = struct.unpack_from("<HH", stream, at)
+                if kind == _XLS_SHEET:
+                    yield rows * columns
+                    rows = columns = 0
+                elif kind in _XLS_CELLS and size >= 6 and at + 4 + size <= len(stream):
+                    row, last = struct.unpack_from("<HH", stream, at + 4)
+                    if kind == _XLS_NUMBERS:
+                        (last,) = struct.unpack_from("<H", stream, at + 2 + size)
+                    rows, columns = max(rows, row + 1), max(columns, last + 1)
+                at += 4 + size
+            yield rows * columns
+
+
+def _xlsb_cells(sheet: bytes) -> int:
+    """The cells of a sheet of .xlsb from the first one to the last row and column."""
+    at = row = rows = columns = 0
+    with suppress(IndexError, struct.error):  # cut off
+        while at < len(sheet):
+            kind, at = _xlsb_number(sheet, at)
+            size, at = _xlsb_number(sheet, at)
+            if kind == _XLSB_ROW:
+                (row,) = struct.unpack_from("<I", sheet, at)
+            elif kind in _XLSB_CELLS:
+                (last,) = struct.unpack_from("<I", sheet, at)
+                rows, columns = max(rows, row + 1), max(columns, last + 1)
+            at += size
+    return rows * columns
+
+
+def _xlsb_number(data: bytes, at: int) -> tuple[int, int]:
+    """The number of up to four bytes at a place, seven bits in each from the lowest on, and the place after it."""
+    number = 0
+    for shift in range(0, 28, 7):
+        byte = data[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+    return number, at
 
 
 def _sparse_rows(sheet: Element, shared: Sequence[str], most_rows: int) -> list[list[str]]:
