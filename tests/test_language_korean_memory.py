@@ -24,14 +24,13 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) /
 
 _RELEASED = """
 import re
-from kb.language.korean import analyse, release_analyser
+from kb.language.korean import analyse
 from kb.operations.ingest.ingest import make_room_for_encoder
 def resident_mb():
     return int(re.search(r"VmRSS:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 list(analyse(["항구에서 새벽에 곡식과 소금을 실은 배가 북쪽으로 떠났다."]))
 held = resident_mb()
-release_analyser()
-return_freed_memory()
+make_room_for_encoder()
 print(held - resident_mb())
 """
 
