@@ -14,7 +14,7 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 from kb.assemble.vocabulary_file import precompiled_charsmap, write_vocabulary
 from kb.embed.installed import vocabulary as vocabulary_module
-from kb.embed.installed.vocabulary import UnigramVocabulary, WordTokens, open_vocabulary
+from kb.embed.installed.vocabulary import UnigramVocabulary, WordTokens, open_vocabulary, word_tokens
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt
 
@@ -70,6 +70,18 @@ def tokenizer_of_the_same() -> tokenizers.Tokenizer:
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[UnigramVocabulary, tokenizers.Tokenizer]:
     return mapped_vocabulary(tmp_path_factory.mktemp("tokenizer") / "vocabulary.bin"), tokenizer_of_the_same()
+
+
+def test_all_that_use_a_vocabulary_share_its_map_until_the_file_is_another_one(tmp_path: Path) -> None:
+    path = tmp_path / "vocabulary.bin"
+    mapped_vocabulary(path)
+    first = word_tokens(path)
+    assert word_tokens(path) is first
+    path.unlink()
+    write_vocabulary(path, [*PIECES, "another"], [*SCORES, -1.0], UNKNOWN, precompiled_charsmap(REPLACEMENTS))
+    assert word_tokens(path) is not first
+    with pytest.raises(ModelCorrupt):
+        word_tokens(tmp_path / "gone.bin")
 
 
 @given(st.text(alphabet="abcthe한국어①㈜Aﬃ \n\u200b\u0007다😀", max_size=30))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, PassageTokens, Role
 from kb.embed.installed.onnx_library import Session, Tensor, open_session
-from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, word_tokens
 from kb.embed.text import encoder_text
 from kb.errors import ModelCorrupt
 from kb.models.manifest import reinstall_hint
@@ -176,7 +176,7 @@ def open_installed_embedder(directory: Path, model: EmbeddingModel, threads: int
 
     _keep_numpy_to_one_thread()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="encode") if threads > 1 else None
-    tokens = WordTokens(open_vocabulary(directory / VOCABULARY_FILE))
+    tokens = word_tokens(directory / VOCABULARY_FILE)
     return InstalledEmbedder(model, _graph(directory, model, optimised=True), tokens, pool)
 
 
@@ -185,7 +185,7 @@ def open_installed_query_encoder(directory: Path, model: EmbeddingModel, *, opti
 
     An `optimised` graph takes longer to load than it saves for the one question of a fresh process.
     """
-    tokens = WordTokens(open_vocabulary(directory / VOCABULARY_FILE))
+    tokens = word_tokens(directory / VOCABULARY_FILE)
     return InstalledQueryEncoder(model, _graph(directory, model, optimised=optimised), tokens)
 
 

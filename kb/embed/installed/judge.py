@@ -16,7 +16,7 @@ from kb.domain.answers import PassageReading
 from kb.domain.search import Passage, Sentence
 from kb.embed.installed.encoder import FIRST, LAST, PREFIXES, TOKEN_IDS
 from kb.embed.installed.onnx_library import Session, Tensor, open_session
-from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
+from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, word_tokens
 from kb.embed.text import encoder_text, passage_text
 
 JUDGE_FILE, JUDGE_WEIGHTS_FILE = "onnx/judge.onnx", "onnx/judge.bin"
@@ -75,4 +75,4 @@ def open_installed_judge(directory: Path) -> InstalledJudge | None:
     if not (directory / JUDGE_FILE).is_file():
         return None
     session = open_session(directory / JUDGE_FILE, optimised=False)  # optimised, it would run no faster
-    return InstalledJudge(session, WordTokens(open_vocabulary(directory / VOCABULARY_FILE)))
+    return InstalledJudge(session, word_tokens(directory / VOCABULARY_FILE))

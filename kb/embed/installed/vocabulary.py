@@ -10,12 +10,14 @@ float32 scores[piece_count]; uint32 trie[trie_units]; replacement texts; piece t
 from __future__ import annotations
 
 import mmap
+import os
 import re
 import struct
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 from zlib import crc32
 
 from kb.errors import ModelCorrupt
@@ -269,3 +271,23 @@ class WordTokens:
         if self._longest is None and "numpy" in sys.modules:
             self._longest = self._vocabulary.longest_by_beginning()
         return self._vocabulary.segmented(word, self._longest)
+
+
+def word_tokens(path: Path) -> WordTokens:
+    """The tokens of the vocabulary at `path`: one map and one cache for all in this process that use the same file.
+
+    Raises: ModelCorrupt.
+    """
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise ModelCorrupt(f"{path} cannot be read: {error}") from error
+    file = (str(path), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    tokens = _in_use.get(file)
+    if tokens is None:
+        tokens = _in_use[file] = WordTokens(open_vocabulary(path))
+    return tokens
+
+
+# Those that something still refers to: an encoder, its judge and a counter of tokens read one file.
+_in_use: WeakValueDictionary[tuple[str | int, ...], WordTokens] = WeakValueDictionary()

@@ -95,13 +95,13 @@ def token_counter(config: Config, models: LoadedModels) -> TokenCounter:
 
 
 def _counter(config: Config, models: LoadedModels) -> TokenCounter:
-    from kb.embed.installed.vocabulary import VOCABULARY_FILE, WordTokens, open_vocabulary
+    from kb.embed.installed.vocabulary import VOCABULARY_FILE, word_tokens
     from kb.models.manifest import read_installed
 
     name = config.models_embedding.model
     try:
         read_installed(models.model_dir, name)
-        tokens = WordTokens(open_vocabulary(models.model_dir / name / VOCABULARY_FILE))
+        tokens = word_tokens(models.model_dir / name / VOCABULARY_FILE)
     except KbError:
         from kb.chunk.tokens import estimate_tokens
 
