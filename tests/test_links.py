@@ -80,7 +80,7 @@ def test_backlinks_are_the_links_that_reach_a_document(kept: Vault) -> None:
         listed = list_things(session, "links", glob="/plan.md")
     assert [(each.name, each.detail) for each in listed.items] == [
         ("start.md#L3", "→ plan.md"),
-        ("start.md#L7", "→ plan.md"),
+        ("start.md#L7", "→ plan.md#Next"),
         ("work/plan.md#L6", "→ plan.md"),
     ]
 

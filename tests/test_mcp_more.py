@@ -272,6 +272,9 @@ def test_a_hit_has_the_day_by_which_dated_finds_its_document(tmp_path: Path) -> 
     assert dates() == {"said.md": "2024-07-03", "2023-05-06%20named.md": "2023-05-06", "bare.md": "2026-02-02"}
     assert dates(dated="2024-07") == {"said.md": "2024-07-03"}
     assert dates(dated="2023") == {"2023-05-06%20named.md": "2023-05-06"}
+    near = text_of(call(made, "search", query="heron", dated="2026-02"))
+    assert "2024-07" in near
+    assert near.count("2026-02") == 1  # as asked: the day of a file's last change is none that `dated` finds
 
 
 def test_a_client_is_told_of_what_it_wants_to_hear(vault: Vault) -> None:

@@ -177,7 +177,7 @@ FILTERS = (
         title="Of these days",
         help="Only documents whose frontmatter or name says they are of these days: 2026-11-12, 2026-11, 'last week', "
         "2026-11-01..2026-11-15.",
-        tool_help="days: 2026-11-12, 2026-11, last week, A..B",
+        tool_help="days that the frontmatter or name says: 2026-11-12, 2026-11, last week, A..B",
         metavar="WHEN",
         example="2026-11, last week, 2026-11-01..2026-11-15",
     ),

@@ -29,7 +29,9 @@ WITH valued AS (
   UNION ALL
   SELECT workspace_path FROM documents WHERE :name = 'path_glob'
   UNION ALL
-  SELECT substr(value, 1, 7) FROM document_properties WHERE :name IN ('dated', 'since', 'before') AND name = 'date'
+  SELECT substr(value, 1, 7) FROM document_properties WHERE :name IN ('since', 'before') AND name = 'date'
+  UNION ALL
+  SELECT substr(created_at, 1, 7) FROM documents WHERE :name = 'dated' AND created_at NOT LIKE '%.______Z'
   UNION ALL
   SELECT p.name || '=' || iif(p.kind = 'date', substr(p.value, 1, 10), p.value)
   FROM document_properties AS p
