@@ -175,7 +175,7 @@ def test_it_speaks_korean_and_its_keys_fit(vault: Vault) -> None:
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await typed(pilot, "gateway")
         await until(pilot, lambda: rows(app) > 1)
-        assert re.search(r"결과 \d개 · 낱말", shown(app))
+        assert re.search(r"결과 \d개 · 단어", shown(app))
         assert "F1 모든 키" in shown(app)
         assert not re.search(r"\b(hits|words|back)\b", shown(app))
         await pilot.press("escape")
@@ -201,6 +201,21 @@ def test_an_answer_is_shown_as_it_reads() -> None:
     assert [mark for mark in ("```", "**", "|:") if mark in "\n".join(lines)] == []
 
 
+def test_a_paragraph_that_was_wrapped_is_one_and_items_are_not() -> None:
+    torque = "The torque of the\nscrews is 2.5 Nm and\nnot more."
+    prose = f"# Torque\n{torque}\n1. one\n2. two\n- three\n\nShort.\nLine of its own."
+    assert as_lines(rendered(Text(prose)), 80) == [
+        "Torque",
+        "The torque of the screws is 2.5 Nm and not more.",
+        "1. one",
+        "2. two",
+        "• three",
+        "",
+        "Short.",
+        "Line of its own.",
+    ]
+
+
 def test_a_fence_that_is_still_open_is_code() -> None:
     assert as_lines(rendered(Text("so:\n```python\na | b = **c**"))) == ["so:", "  a | b = **c**"]
 
@@ -218,6 +233,9 @@ def test_the_lines_of_a_note_stay_as_they_are_in_the_file() -> None:
         ("- [ ] buy **torque** drivers", "buy torque drivers"),
         ("```python def push ``` <Youtube id=x /> ## Next", "def push Next"),
         ("[!warning] see [the log](log.md)", " see the log"),
+        ("> [!note] mind > [!tip] this", "mind this"),
+        ("| pump | litres | … | small | 40 |", "pump litres … small 40"),
+        ("- Date: a > b", "Date: a > b"),
     ],
 )
 def test_a_snippet_is_without_marks(snippet: str, shown: str) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import Vault, indexed_vault, kb_in, measured_vault
+from conftest import Vault, indexed_vault, kb_in, make_vault, measured_vault
 from media_fixtures import MEDIA
 from rich.cells import cell_len
 from screens_played import played, rows, shown, talked, typed, until
@@ -336,3 +336,19 @@ def test_more_hits_come_at_the_last_one(tmp_path: Path) -> None:
         await until(pilot, lambda: rows(app) == 10)
 
     played(vault, play)
+
+
+def test_where_nothing_is_found_the_document_says_what_can_be_done(small: Vault, tmp_path: Path) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "zzzyx")
+        await until(pilot, lambda: "nothing found for: zzzyx" in app._document.shown_text)
+        assert "Ctrl-F: filters" in app._document.shown_text
+
+    async def empty(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "hello")
+        await until(pilot, lambda: "F5, then Enter" in app._document.shown_text)
+
+    played(small, play)
+    made = make_vault(tmp_path / "empty", {})
+    assert kb_in(made)("init").code == 0
+    played(made, empty)

@@ -142,7 +142,7 @@ def rows_html(text: str) -> str | None:
         breaks = [child for child in token.children or () if child.type in ("softbreak", "hardbreak")]
         if token.type == "inline" and token.children and token.children[-1].type == "text":
             token.children[-1].content = _BREAK_AT_END.sub("", token.children[-1].content)
-        for line_break, is_wrapped in zip(breaks, _wrapped(token.content.split("\n")), strict=False):
+        for line_break, is_wrapped in zip(breaks, wrapped(token.content.split("\n")), strict=False):
             line_break.type = line_break.type if is_wrapped else "hardbreak"
     return _EMPTY_HEAD.sub("", _cleaned(str(_NoteRenderer().render(tokens, parser.options, environment))))
 
@@ -179,7 +179,7 @@ def _table(rows: list[list[str]], *, has_head: bool) -> str:
     return "\n".join(["", *(f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in lines), ""])
 
 
-def _wrapped(lines: Sequence[str]) -> list[bool]:
+def wrapped(lines: Sequence[str]) -> list[bool]:
     """For each line but the last, whether it was wrapped: the next word would not have fitted into the text's width."""
     lines = [_MARKERS_AT_END.sub("", line) for line in lines]
     least = max(map(_columns, lines)) * 7 // 8  # a width is rarely filled to its end

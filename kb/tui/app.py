@@ -202,12 +202,14 @@ class SearchApp(App[None]):
         self._k = result.query.k
         self._judged.ask(result.query.text)
         self._found.show([Row(hit.citation.to_uri(), hit) for hit in result.hits])
+        note = clean_line(result.note or "")
         if result.hits:
-            found = self._say("hits", len(result.hits))
+            self._status(self._say("hits", len(result.hits)), note)
         else:
-            self._document.say("")
             found = self._say("nothing found", clean_line(result.query.text))
-        self._status(found, clean_line(result.note or ""))
+            self._status(found)
+            self._document.say("\n\n".join(filter(None, (found, note, self._say("nothing help")))))
+            self._asking.ask("start", number, lambda: last_run(self._session), self._teach)
         if number == self._asking.newest and self._typing is None:
             self._waiting.act()
 

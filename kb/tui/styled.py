@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -11,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kb.extract.html import lexer_of
+from kb.extract.html import lexer_of, wrapped
 
 _INLINE = re.compile(
     r"(?P<tick>`+)(?P<code>[^`]+)(?P=tick)"
@@ -26,8 +27,12 @@ _FENCE = re.compile(r"\s*(?:>\s*)?(`{3,}|~{3,})\s*([\w+#.-]*)")
 _START = re.compile(
     r"\s*(?:(?P<heading>#{1,6}\s+)|(?P<quote>>\s?(?:\[![\w-]+\][+-]?\s*)?)|(?P<item>[-*+]\s+)(?P<task>\[[ xX]\]\s+)?)"
 )
+_ITEM = re.compile(r"\s*\d{1,3}[.)]\s")
 _ROW, _RULE = re.compile(r"\s*\|.*\|\s*"), re.compile(r"[\s|:-]+")
-_FLAT_MARKS = re.compile(r"`{3,}\w*|\[![\w-]+\][+-]?|(?<!\S)(?:#{1,6}|[-*+] \[[ xX]\]|•?\s\[[ xX]\])(?=\s)")
+_FLAT_MARKS = re.compile(
+    r"`{3,}\w*|(?:(?<!\S)>\s*)*\[![\w-]+\][+-]?"
+    r"|(?:(?<!\S)(?:#{1,6}|\||[-*+] \[[ xX]\]|•?\s\[[ xX]\])|^[-*+>])(?=\s|$)"
+)
 
 # The styles of Pygments' tokens; a kind without one has that of its parent.
 _TOKENS = {
@@ -77,16 +82,8 @@ def rendered(text: Text) -> RenderableType:
             code = code_lines([each.plain for each in block[1:] if not _FENCE.match(each.plain)], language)
             parts.append(Padding(Group(*code), (0, 0, 0, 2)))
             continue
-        rows: list[Text] = []
-        for line in [*block, None]:
-            if line is not None and _ROW.fullmatch(line.plain):
-                rows.append(line)
-                continue
-            if rows:
-                parts.append(_table(rows))
-                rows = []
-            if line is not None:
-                parts.append(_line(line, hides=True))
+        for is_table, lines in groupby(block, lambda line: _ROW.fullmatch(line.plain) is not None):
+            parts += [_table(list(lines))] if is_table else [_line(each, hides=True) for each in _unwrapped(lines)]
     return Group(*parts)
 
 
@@ -110,6 +107,33 @@ def _blocks(lines: Sequence[Text]) -> Iterator[tuple[bool, str, list[Text]]]:
         else:
             block.append(line)
     yield bool(fence), language, block
+
+
+def _unwrapped(lines: Iterable[Text]) -> Iterator[Text]:
+    """Lines of prose; those of a paragraph that were only wrapped are one."""
+    paragraph: list[Text] = []
+    goes_on = False
+    for line in lines:
+        start = _START.match(line.plain)
+        if start or _ITEM.match(line.plain) or not line.plain.strip() or not goes_on:
+            yield from _joined(paragraph)
+            paragraph = []
+        paragraph.append(line)
+        goes_on = bool(line.plain.strip()) and not (start and start["heading"])
+    yield from _joined(paragraph)
+
+
+def _joined(paragraph: Sequence[Text]) -> Iterator[Text]:
+    if not paragraph:
+        return
+    whole = paragraph[0]
+    for line, was_wrapped in zip(paragraph[1:], wrapped([each.plain for each in paragraph]), strict=True):
+        if was_wrapped:
+            whole = Text(" ").join([whole, line[len(line.plain) - len(line.plain.lstrip()) :]])
+        else:
+            yield whole
+            whole = line
+    yield whole
 
 
 def _line(line: Text, *, hides: bool) -> Text:
