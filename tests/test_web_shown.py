@@ -85,6 +85,22 @@ def test_a_hit_has_its_title_then_its_path_and_section_then_its_words(browser: B
         assert tops == sorted(set(tops))
 
 
+def test_a_further_hit_without_a_section_is_one_line_of_its_words(browser: Browser, tmp_path: Path) -> None:
+    filler = "Filler words. " * 60
+    entries = "\n\n".join(f"Entry {number}: the ferry leaves at {number}. {filler}" for number in range(9))
+    vault = indexed_vault(tmp_path, {"ferries.md": f"# Ferries\n\n> [!note] The ferry\n\n{entries}\n"})
+    with serving(vault) as served, let_in(browser, served) as watched:
+        page = watched.go(served, "/?q=ferry")
+        page.wait_for_selector("a.hit.further mark")
+        further = page.locator("a.hit.further").first
+        assert "Ferries" not in further.inner_text()
+        boxes = [further.locator(part).bounding_box() for part in (".snippet", ".at")]
+        tops = {round(box["y"] + box["height"] / 2, -1) for box in boxes if box}
+        assert len(tops) == 1
+        assert not {">", "["} & set(" ".join(page.locator(".snippet").all_inner_texts()))
+        assert watched.faults == []
+
+
 def test_the_words_of_a_hit_are_tinted_and_a_cited_place_as_a_whole(browser: Browser, served: Served) -> None:
     ground = "() => getComputedStyle(document.querySelector('#reader .cited')).backgroundColor"
     with let_in(browser, served) as watched:
@@ -263,6 +279,12 @@ def test_without_hits_there_is_a_way_on(browser: Browser, served: Served) -> Non
         page.wait_for_selector("a.hit mark")
         page = watched.go(served, "/?q=bilge&mode=zzz")
         page.wait_for_selector("a.hit mark")
+        page = watched.go(served, "/?at=pump.md%23L3-L99")
+        page.get_by_text("There is no line 99").wait_for()
+        page.route("**/api/search*", lambda route: route.abort())
+        page.locator("#question").fill("harbour")
+        page.wait_for_selector("[role=alert]")
+        assert page.locator("[role=alert]").inner_text().count("kb does not answer") == 1
         assert watched.faults == []
 
 

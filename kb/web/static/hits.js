@@ -48,13 +48,14 @@ function hitLink(hit, state, isFirst) {
   const own = place.kind === "code" && place.symbol ? shownName(place.symbol, place.path) : hit.heading_path.at(-1);
   const section = own && own !== hit.title ? named("section", own) : null;
   const parts = inOneLine(hit.snippet, hit.snippet_matches, BEFORE_MATCH);
+  const snippet = h("span", { class: place.kind === "code" ? "snippet code" : "snippet", lang: languageOf(hit.snippet) }, parts.map(([text, isMatch]) => (isMatch ? h("mark", {}, text) : text)));
   return h(
     "a",
     { class: isFirst ? "hit" : "hit further", ...leadsTo(place, hit.chunk_id, state), "data-chunk": hit.chunk_id },
     isFirst ? thumbnail(hit) : null,
-    h("span", { class: "head" }, isFirst ? named("heading", hit.title) : (section ?? named("section", hit.title)), h("span", { class: "at" }, placeWord(place))),
+    h("span", { class: "head" }, isFirst ? named("heading", hit.title) : (section ?? snippet), h("span", { class: "at" }, placeWord(place))),
     isFirst ? pathOf(place.path, section) : null,
-    h("span", { class: place.kind === "code" ? "snippet code" : "snippet", lang: languageOf(hit.snippet) }, parts.map(([text, isMatch]) => (isMatch ? h("mark", {}, text) : text))),
+    isFirst || section ? snippet : null,
   );
 }
 

@@ -40,6 +40,17 @@ export function find(letters, texts) {
   });
 }
 
+/** Places of which one begins where the other ends as one: what is between them, as brackets of code, is of it too. */
+export function joined(places) {
+  const found = [];
+  for (const place of places) {
+    if (place === null) continue;
+    if (found.at(-1)?.[1] === place[0]) found.at(-1)[1] = place[1];
+    else found.push([...place]);
+  }
+  return found;
+}
+
 /** The range of a place. */
 export function rangeOf(letters, [start, end]) {
   const range = new Range();
@@ -68,7 +79,7 @@ export function wrap(letters, [start, end], make) {
 const MARKUP = [
   /^[ \t>]*(?:```|~~~)[^\n]*$/gmu,
   /^[ \t]*(?:>[ \t]*)+/gmu,
-  /\[![A-Za-z-]+\][+-]?/gu,
+  /(?:(?<=\s)>[ \t]*)*\[![A-Za-z-]+\][+-]?/gu,
   /^[ \t]*#{1,6}[ \t]+/gmu,
   /^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+/gmu,
   /(?<![^\s])(?:[-*+•][ \t]+)?\[[ xX]\](?=\s)/gu, // a task, also where lines were joined

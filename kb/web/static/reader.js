@@ -6,7 +6,7 @@ import { byId, failure, fill, h, icon, plainNote } from "./dom.js";
 import { pathOf, placeWord } from "./hits.js";
 import { picture, recording } from "./media.js";
 import { notDrawn, pages } from "./pages.js";
-import { find, lettersOf, rangeOf, wrap } from "./places.js";
+import { find, joined, lettersOf, rangeOf, wrap } from "./places.js";
 import { address, words } from "./state.js";
 import { languageOf, t } from "./strings.js";
 import { showNear } from "./vault.js";
@@ -113,7 +113,7 @@ function head(view, state, go) {
 
 /** What must be known of a place before it is believed. */
 function warning(view) {
-  const line = view.citation ? (view.citation.line_start ?? view.citation.start) : 0;
+  const line = view.citation ? (view.citation.line_end ?? view.citation.end) : 0;
   const isBeyond = view.lines !== null && line > view.lines.length;
   const said = [isBeyond ? t("noSuchLine", line, view.lines.length) : null, view.is_current ? null : t(view.is_gone ? "gone" : "stale")].filter(Boolean);
   return said.length ? h("p", { class: "stale", role: "note" }, said.join(" ")) : null;
@@ -305,7 +305,7 @@ function markWords(reader, { q, at }) {
   const quotes = at && root && root.textContent.length < MOST_LETTERS ? quotedAt(at) : [];
   if (quotes.length) {
     const letters = lettersOf(root.querySelector(".cited") ?? root);
-    const ranges = quotes.flatMap((quote) => find(letters, quote.split("\n"))).filter(Boolean).map((place) => rangeOf(letters, place));
+    const ranges = quotes.flatMap((quote) => joined(find(letters, quote.split("\n")))).map((place) => rangeOf(letters, place));
     if (ranges.length) CSS.highlights.set("quoted", new Highlight(...ranges));
     if (ranges.length) return; // what is quoted says more than the words of the question
   }

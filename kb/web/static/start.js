@@ -22,7 +22,7 @@ export function startPage(defaults, state) {
     h("h1", { class: "unseen" }, t("start")),
     h("div", { class: "shelves" }, savedShelf()),
     defaults.embedded ? null : h("div", { class: "advice" }, h("p", {}, t("noVectors")), command("kb models install"), command("kb ingest")),
-    countOf(state) ? null : h("p", { class: "colophon" }, h("span", {}, t("startCount", defaults.documents, defaults.passages)), h("span", {}, h("bdi", {}, t("from", defaults.workspace))), when ? h("span", {}, t("readLast", when)) : null),
+    countOf(state) ? null : h("p", { class: "colophon" }, t("startCount", defaults.documents, defaults.passages), " · ", h("bdi", {}, t("from", defaults.workspace)), when ? ` · ${t("readLast", when)}` : null),
     h("p", { class: "start-keys" }, h("kbd", {}, "↓"), h("kbd", {}, "↑"), ` ${t("choose")}  `, h("kbd", {}, "Ctrl+K"), ` ${t("goTo")}  `, h("kbd", {}, "?"), ` ${t("allKeys")}`),
   );
 }

@@ -58,7 +58,7 @@ export const TABLE = {
   pdf: ["PDFs", "PDF"],
   image: ["pictures", "그림"],
   audio: ["recordings", "녹음"],
-  code: ["source code", "소스 코드"],
+  code: ["source files", "소스 코드"],
   media_text: ["text", "글"],
   media_notebook: ["notebooks", "주피터 노트북"],
   media_html: ["web pages", "웹 페이지"],
@@ -77,7 +77,7 @@ export const TABLE = {
   // Documents and passages that have the words; hits by meaning come on top.
   found: [
     (documents, passages, isAll) => `your words: ${one(documents, "document")} · ${passages > 1000 || !isAll ? "1,000+ places" : one(passages, "place")}`,
-    (documents, passages, isAll) => `낱말이 있는 문서 ${number(documents)}개 · ${passages > 1000 || !isAll ? "1,000곳 이상" : `${number(passages)}곳`}`,
+    (documents, passages, isAll) => `단어가 있는 문서 ${number(documents)}개 · ${passages > 1000 || !isAll ? "1,000곳 이상" : `${number(passages)}곳`}`,
   ],
   hits: [(count) => one(count, "hit"), (count) => `${count}곳`],
   nothing: [(query) => `Nothing found for “${query}”.`, (query) => `“${query}”을(를) 찾지 못했습니다.`],

@@ -3,9 +3,9 @@
 import { get } from "./api.js";
 import { fill, h } from "./dom.js";
 import { showRuns } from "./evaluation.js";
+import { pathOf } from "./hits.js";
 import { address, EMPTY } from "./state.js";
 import { languageOf, number, t, words } from "./strings.js";
-
 
 /** The parts of the vault's page: the map, changes, evaluation runs. Each is a state with an address of its own. */
 const PARTS = [["vault", "map"], ["changes", "changes"], ["runs", "runs"]];
@@ -31,7 +31,7 @@ async function showMap(state, holder) {
   ].filter(Boolean);
   fill(
     holder,
-    h("div", { class: "boards" }, board(t("documents", all), coverage(map.coverage), folderList(top, state)), board(t("byMonth"), months(map.months)), parts.length ? board(t("toLookAt"), parts) : null),
+    h("div", { class: "boards" }, board(t("documents", all), coverage(map.coverage), folderList(top, state)), parts.length ? board(t("toLookAt"), parts) : null, board(t("byMonth"), months(map.months))),
   );
 }
 
@@ -48,7 +48,7 @@ function part(title, items) {
 function coverage(slots) {
   if (!slots.length) return h("p", { class: "quiet-line" }, t("nothingEmbedded"));
   return slots.map((slot) =>
-    h("p", { class: "coverage" }, h("label", {}, h("progress", { max: slot.passages, value: slot.embedded }), ` ${t("foundByMeaning", slot.embedded, slot.passages)}`), h("span", { class: "quiet-word" }, ` ${slot.model_id}`)),
+    h("p", { class: "coverage" }, h("label", {}, h("progress", { max: slot.passages, value: slot.embedded }), ` ${t("foundByMeaning", slot.embedded, slot.passages)} (${slot.model_id})`)),
   );
 }
 
@@ -172,5 +172,5 @@ const once = (documents) => [...new Map(documents.map((each) => [each.doc_path, 
 
 /** A document by its title, its path behind it. */
 function titled(each, state, said) {
-  return h("li", {}, h("a", { class: "to-document", href: address({ ...state, at: each.doc_path, passage: "", heading: "", view: "" }), "data-at": each.doc_path, lang: languageOf(each.title) }, each.title), h("span", { class: "quiet-word" }, ` ${each.doc_path}${said ? ` · ${said}` : ""}`));
+  return h("li", {}, h("a", { class: "to-document", href: address({ ...state, at: each.doc_path, passage: "", heading: "", view: "" }), "data-at": each.doc_path, lang: languageOf(each.title) }, h("bdi", {}, each.title)), pathOf(each.doc_path), said ? h("span", { class: "quiet-word" }, said) : null);
 }
