@@ -31,7 +31,8 @@ NEEDS_BROWSER = [pytest.mark.skipif(bool(LACKING), reason=LACKING), pytest.mark.
 """The marks of a module that drives a browser: a real engine, so not in the default run."""
 
 _AXE = find_spec("axe_playwright_python")
-needs_axe = pytest.mark.skipif(_AXE is None, reason="axe-playwright-python is not installed")
+AXE = Path(_AXE.origin).with_name("axe.min.js") if _AXE is not None and _AXE.origin is not None else None
+needs_axe = pytest.mark.skipif(AXE is None, reason="axe-playwright-python is not installed")
 
 
 def needs_browser(test: Test) -> Test:
@@ -108,10 +109,9 @@ def let_in(
 
 def findings(watched: Watched) -> list[str]:
     """What axe calls serious or critical in a light theme, and of contrast in a dark one, with the elements."""
-    assert _AXE is not None
-    assert _AXE.origin is not None
+    assert AXE is not None
     page = watched.page
-    page.evaluate(Path(_AXE.origin).with_name("axe.min.js").read_text(encoding="utf-8"))
+    page.evaluate(AXE.read_text(encoding="utf-8"))
     light: dict[str, Any] = page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     dark: dict[str, Any] = page.evaluate("() => axe.run(document, {runOnly: ['color-contrast']})")

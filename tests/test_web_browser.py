@@ -361,6 +361,24 @@ def test_earlier_answers_are_listed_shown_and_checked(browser: Browser, tmp_path
         assert watched.faults == []
 
 
+def test_the_browser_is_told_to_reach_nobody_and_to_run_nothing_inline(watched: Watched) -> None:
+    refused = watched.page.evaluate(
+        """async () => {
+            const told = [];
+            addEventListener("securitypolicyviolation", (event) => told.push(event.effectiveDirective));
+            await fetch("http://127.0.0.1:9/").catch(() => null);
+            const script = document.createElement("script");
+            script.textContent = "globalThis.wasRun = true";
+            document.body.append(script);
+            await new Promise((done) => setTimeout(done));
+            return [told, globalThis.wasRun ?? false];
+        }"""
+    )
+    assert refused == [["connect-src", "script-src-elem"], False]
+    watched.faults.clear()  # the browser says so on its console
+    watched.foreign.clear()
+
+
 @pytest.fixture(scope="module")
 def lenient(vault: Vault) -> Iterator[Served]:
     with serving(vault, "rag.score_gate=0") as made:

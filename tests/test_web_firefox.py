@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import AXE, needs_axe
 from conftest import NOTES, Vault, indexed_vault
 from media_fixtures import MEDIA
 from web_fixtures import Served, serving
@@ -209,6 +210,53 @@ def test_a_new_question_is_shown_from_its_first_hit(window: Firefox, served: Ser
     window.type("#question", "배터리")
     window.until("return document.querySelector('a.hit mark')?.textContent === '배터리'")
     assert window.run(f"return {list_of}.scrollTop") == 0
+
+
+# A syllable at a time, as an input method puts them together: Marionette has no key of one.
+_COMPOSE = """
+const field = document.getElementById("question");
+const heard = [];
+const asked = new PerformanceObserver((list) => heard.push(...list.getEntries().map((each) => each.name)));
+asked.observe({ type: "resource" });
+field.focus();
+field.value = "";
+field.dispatchEvent(new CompositionEvent("compositionstart"));
+for (const text of %s) {
+    field.value = text;
+    field.dispatchEvent(new InputEvent("input", { isComposing: true, inputType: "insertCompositionText", data: text }));
+    await new Promise((done) => setTimeout(done, 200));
+}
+return heard.filter((name) => name.includes("/api/search")).map((name) => new URL(name).searchParams.get("q"));
+"""
+
+
+def test_each_syllable_is_searched_as_it_is_composed(window: Firefox, served: Served) -> None:
+    window.go(f"http://127.0.0.1:{served.port}/")
+    asked = window.run(f"return (async () => {{{_COMPOSE % ['ㅂ', '배', '배ㅌ', '배터', '배터ㄹ', '배터리']}}})()")
+    assert asked == ["배", "배터", "배터리"]
+    window.until("return document.querySelector('a.hit mark')?.textContent === '배터리'")
+
+
+@needs_axe
+def test_axe_finds_nothing_serious_and_every_view_is_printed(window: Firefox, served: Served) -> None:
+    assert AXE is not None
+    views = {
+        "/": (".recent", "projects"),
+        "/?q=gateway": ("a.hit mark", "gateway"),
+        "/?q=gateway&at=projects/gateway/log.md%23L8-L12": ("#reader .cited", "exponential"),
+        "/?page=answers": (".list-head", "Earlier answers"),
+        "/?page=vault": (".months", "documents"),
+    }
+    for address, (there, word) in views.items():
+        window.go(f"http://127.0.0.1:{served.port}{address}")
+        window.until(f"return document.querySelector('{there}')")
+        window.run(AXE.read_text(encoding="utf-8"))
+        found = window.run("return axe.run(document).then(({ violations }) => violations)")
+        assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], address
+        printed = window.command("WebDriver:Print", {})["value"]
+        drawn = pymupdf.open(stream=base64.b64decode(printed), filetype="pdf")
+        assert word in " ".join(sheet.get_text() for sheet in drawn), address
+    assert window.run(_FOREIGN) == []
 
 
 def test_the_focus_is_where_it_was_after_every_dialog(window: Firefox, served: Served) -> None:
