@@ -47,16 +47,16 @@ Rule = Callable[[Passage], float]
 
 
 def _meaning(each: Passage) -> float:
-    return (each.vector_score if each.late_score is None else each.late_score) or 0.0
+    return each.retrieval.vector_share or 0.0
 
 
 def _sum(weight: float) -> Rule:
-    return lambda each: _meaning(each) + weight * (each.lexical_share or 0.0) ** 1.5
+    return lambda each: _meaning(each) + weight * (each.retrieval.lexical_share or 0.0) ** 1.5
 
 
 RULES: Mapping[str, Rule] = {
-    "words": lambda each: each.lexical_share or 0.0,
-    "vector": lambda each: each.vector_score or 0.0,
+    "words": lambda each: each.retrieval.lexical_share or 0.0,
+    "vector": lambda each: each.retrieval.vector_score or 0.0,
     "tokens": _meaning,
     **{f"+ {weight:.2f}".replace("0.", "."): _sum(weight) for weight in WEIGHTS},
 }

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from kb.domain.answers import PassageReading
 from kb.domain.citations import LineCitation
 from kb.domain.generation import Done, GenerateRequest, Message, ModelRef, TokenChunk, TokenStream, TokenUsage
-from kb.domain.search import Passage, Sentence
+from kb.domain.search import Passage, RetrievalDetail, Sentence
 from kb.errors import StreamBroken
 
 
@@ -29,11 +29,7 @@ def passage(number: int, text: str, *, lang: str = "en", headings: Sequence[str]
         chunker_version="",
         cited=LineCitation(f"notes/{number}.md", 10, 10 + text.count("\n")),
         score=1.0 / number,
-        method="hybrid",
-        lexical_score=5.0,
-        lexical_rank=number,
-        vector_score=cosine,
-        vector_rank=number,
+        retrieval=RetrievalDetail("hybrid", 5.0, number, cosine, number),
     )
 
 

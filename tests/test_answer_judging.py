@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from answer_passages import ReadingJudge, passage
 
-from kb.answer.judging import Fitted, Judgement, judge, question_features, standing
+from kb.answer.judging import Fitted, Judgement, Standing, judge, question_features, standing
 from kb.answer.pieces import SHOWN_CHARS, Excerpt, read_excerpts
 from kb.answer.quoting import UNSURE_LINES, quote_briefly, quote_excerpts, show_excerpt
 from kb.domain.answers import Evidence
@@ -307,10 +307,16 @@ def test_an_unsure_answer_is_cut_to_the_best_lines_before_a_place_is_left_out() 
     assert len(quote_briefly([of_lines(1, 18), *short[1:]]).cited) == 1
 
 
+def compared(given: tuple[Excerpt, ...]) -> Standing:
+    """How the first excerpt's passage compares with all."""
+    scores = [each.passage.retrieval for each in given]
+    return standing(scores[0], scores)
+
+
 def test_a_sentence_that_two_places_have_is_shown_once() -> None:
     found = excerpts(GREEN, f"# Copy\n\n{GREEN}", "The valve drips.", "The cellar is cold.")
-    made = judge(QUESTION, TERMS, found, standing(found[0].passage, [each.passage for each in found]))
+    made = judge(QUESTION, TERMS, found, compared(found))
     assert [each.best.text for each in made.perhaps()] == [GREEN, "The valve drips.", "The cellar is cold."]
     longer = excerpts(f"{GREEN} The cellar is cold.", "The cellar is cold.", "The valve drips.")
-    made = judge(QUESTION, TERMS, longer, standing(longer[0].passage, [each.passage for each in longer]))
+    made = judge(QUESTION, TERMS, longer, compared(longer))
     assert [each.best.text for each in made.perhaps()] == [GREEN, "The valve drips."]

@@ -479,7 +479,7 @@ def test_a_note_in_another_language_counts_as_if_it_had_words_of_the_question(ke
     held = weight("margin") + weight("other_language") / 2
     by_words = result.code.hits[0]._replace(share=held, found_by="words")
     found = result.code._replace(hits=(by_words,), searched_share=1.0)
-    abroad = note._replace(is_own=False)
+    abroad = note._replace(retrieval=note.retrieval._replace(is_own=False))
     assert merged([note], [0.0], found) == [code, note]
     assert merged([abroad], [0.0], found) == [abroad, code]
 

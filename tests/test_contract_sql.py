@@ -55,7 +55,7 @@ def named_types(fields: tuple[Field, ...]) -> dict[str, str]:
 
 def sql_type(hint: Any) -> str:
     """A type of Python in the words of a header."""
-    sql = {python: sql for sql, python in TYPES.items()}
+    sql = {python: sql for sql, python in TYPES.items()} | {"bool": "INTEGER"}
     parts = [part for part in typing.get_args(hint) if part is not NoneType]
     return sql[parts[0].__name__] + "?" if parts else sql[hint.__name__]
 
@@ -107,15 +107,23 @@ def test_a_statement_takes_and_returns_what_its_header_says(
     assert (header.shape in ("one", "many", "each")) == bool(header.columns)
 
 
+def fields_of(row: Any) -> dict[str, Any]:
+    """The types of a row's fields, and of those of the records in it, which come after its own."""
+    hints = typing.get_type_hints(row)
+    records = [fields_of(kind) for kind in hints.values() if hasattr(kind, "_fields")]
+    return {name: kind for fields in (*records, hints) for name, kind in fields.items()}
+
+
 @pytest.mark.parametrize("name", [name for name in STATEMENTS if "." in header_of(name).row])
 def test_a_row_of_the_domain_has_the_columns_of_its_statement(name: str) -> None:
     header = header_of(name)
     row = row_class(header)
-    hints, columns = typing.get_type_hints(row), named_types(header.columns)
+    fields, columns = fields_of(row), named_types(header.columns)
     for name, kind in columns.items():
-        assert sql_type(hints[name]).removesuffix("?") == kind.removesuffix("?")
-        assert kind.endswith("?") <= sql_type(hints[name]).endswith("?")
-    assert set(hints) - set(columns) <= set(row._field_defaults)
+        assert sql_type(fields[name]).removesuffix("?") == kind.removesuffix("?")
+        assert kind.endswith("?") <= sql_type(fields[name]).endswith("?")
+    records = {name for name, kind in typing.get_type_hints(row).items() if hasattr(kind, "_fields")}
+    assert set(row._fields) - set(columns) - records <= set(row._field_defaults)
 
 
 @pytest.mark.parametrize("name", [name for name in STATEMENTS if header_of(name).tables])

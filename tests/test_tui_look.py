@@ -20,7 +20,7 @@ from textual.pilot import Pilot
 from kb.domain.citations import LineCitation, PartCitation, TimeCitation
 from kb.domain.derived import TranscriptSegment
 from kb.domain.results.viewing import DocumentView
-from kb.domain.search import Passage
+from kb.domain.search import Passage, Snippet
 from kb.tui.app import SearchApp
 from kb.tui.look import styles
 from kb.tui.rows import hit_row, place_label
@@ -66,7 +66,7 @@ def luminance(colour: Color) -> float:
 def found(path: str, snippet: str, match: tuple[int, int]) -> Passage:
     """A hit with a match in its snippet."""
     hit = Passage("c", "d", path, path, "T", "[]", None, snippet, "[]", "v", cited=LineCitation(path, 3, 4))
-    return hit._replace(snippet=snippet, snippet_matches=(match,))
+    return hit._replace(shown=Snippet(snippet, False, (match,)))
 
 
 def pale(app: SearchApp) -> Iterator[tuple[str, float]]:

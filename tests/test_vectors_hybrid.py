@@ -225,7 +225,7 @@ def test_the_statement_agrees_with_the_oracle(corpus: int, filled: Filled) -> No
         rows = statement(db, asked)
         wanted = oracle(passages, asked, bm25_of(db, asked.words))
         assert {row.chunk_id: row.score for row in rows} == pytest.approx(wanted, abs=1e-5), asked
-        order = sorted(rows, key=lambda row: (-row.score, row.lexical_rank or 10**9, row.chunk_id))
+        order = sorted(rows, key=lambda row: (-row.score, row.retrieval.lexical_rank or 10**9, row.chunk_id))
         assert [row.chunk_id for row in rows] == [row.chunk_id for row in order]
         assert [row.rank for row in rows] == list(range(1, len(rows) + 1))
         assert statement(db, asked, k=3) == rows[:3], "fewer hits are the first of more"
@@ -249,8 +249,8 @@ def test_recency_multiplies_the_score_by_the_age_of_the_document(fusion: str, fi
     if fusion == "cosine":
         assert on == off
         return
-    assert all(row.recency_factor is None for row in off)
-    assert {row.chunk_id: row.recency_factor for row in on} == pytest.approx(
+    assert all(row.retrieval.recency_factor is None for row in off)
+    assert {row.chunk_id: row.retrieval.recency_factor for row in on} == pytest.approx(
         {chunk_id: factors.get(day, 1) for chunk_id, day in dated.items()}
     )
     before = {row.chunk_id: row.score for row in off}
@@ -292,8 +292,8 @@ def test_what_only_the_vector_found_counts_its_words_as_well(filled: Filled) -> 
     db = filled([*many, passage])
     asked = Question(("amber",), "en", near, None, (), "linear")
     (found,) = [row for row in statement(db, asked, depth=10) if row.chunk_id == passage.chunk_id]
-    assert found.lexical_score == pytest.approx(bm25_of(db, asked.words)[passage.chunk_id])
-    assert found.lexical_share > 0
+    assert found.retrieval.lexical_score == pytest.approx(bm25_of(db, asked.words)[passage.chunk_id])
+    assert (found.retrieval.lexical_share or 0) > 0
 
 
 # What users see

@@ -13,7 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from kb.answer.pieces import Excerpt, folded_weights, found_terms
 from kb.answer.words import (
@@ -26,7 +26,7 @@ from kb.answer.words import (
     words_of,
 )
 from kb.domain.answers import AnswerState, Channel, Evidence
-from kb.domain.search import Passage, Sentence, TermWeight
+from kb.domain.search import Passage, RetrievalDetail, Sentence, TermWeight
 from kb.language.lists import english_stopwords, pattern, words
 
 _FILE = Path(__file__).parent / "data" / "weights.tsv"
@@ -149,22 +149,6 @@ _COMPARED = 20
 _SAYS_THE_SAME = 0.8
 
 
-class Found(Protocol):
-    """The scores of a passage in a search; a score is None if the search did not compute it."""
-
-    @property
-    def late_score(self) -> float | None:
-        """The late-interaction score of the question's and the passage's tokens."""
-
-    @property
-    def lexical_share(self) -> float | None:
-        """The BM25 score relative to the highest possible one, 0 to 1."""
-
-    @property
-    def is_own(self) -> int:
-        """Whether the passage is in the question's language."""
-
-
 class Standing(NamedTuple):
     """How a passage compares with the other hits.
 
@@ -266,8 +250,8 @@ def _folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def standing(best: Found, found: Sequence[Found]) -> Standing:
-    """Compares a passage, one of the first hits, with the other hits."""
+def standing(best: RetrievalDetail, found: Sequence[RetrievalDetail]) -> Standing:
+    """Compares the scores of a passage, one of the first hits, with those of the other hits."""
     words, by_tokens = best.lexical_share or 0.0, best.late_score
     lead = words - _usual([each.lexical_share or 0.0 for each in found], 0.0)
     scores = [each.late_score for each in found if each.late_score is not None]

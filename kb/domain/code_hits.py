@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from kb.domain.search import Passage
@@ -30,18 +31,28 @@ class Defined(NamedTuple):
     doc: str | None
 
 
+class CodeRow(NamedTuple):
+    """A row of `sql/retrieve/search_code.sql`, which explains its columns."""
+
+    passage: Passage
+    defines_json: str
+    uses_json: str | None
+    by_owner: int | None
+
+
 class CodeHit(NamedTuple):
     """A hit in source code, and how it was found. `share` is the share of the question's words that the hit has, 0 to
     1.
 
-    `defined` is the definition in the passage that the question means, None if there is none. `lines` are the lines of
-    a stack trace or of uses. `spelled`: the definition is spelled as in the question. `gained` is the part of the score
-    that the hit has because the question names it. `of_asked_kind`: the question asks for a test, a migration, a
-    function or a module, and the hit is of that kind.
+    `defines` are the definitions that begin in the passage; `defined` is the one of them that the question means, None
+    if there is none. `lines` are the lines of a stack trace or of uses. `spelled`: the definition is spelled as in the
+    question. `gained` is the part of the score that the hit has because the question names it. `of_asked_kind`: the
+    question asks for a test, a migration, a function or a module, and the hit is of that kind.
     """
 
     passage: Passage
     share: float
+    defines: Sequence[Defined] = ()
     defined: Defined | None = None
     found_by: FoundBy = "words"
     lines: tuple[int, ...] = ()

@@ -10,6 +10,7 @@ from kb.domain.citations import NARROWED, Citation, CodeCitation, cite
 from kb.domain.filters import SearchFilters
 from kb.domain.on_wire import Wire, on_wire
 from kb.domain.symbols import Repository
+from kb.domain.text import Range
 
 if TYPE_CHECKING:
     from kb.domain.code_hits import CodeFound
@@ -79,16 +80,18 @@ class RetrievalDetail(NamedTuple):
 
     # `lexical_score` is −bm25, `vector_score` a cosine, `late_score` the late interaction with the passage's tokens.
     # `lexical_share` is bm25 / bm25max, what of the question's words the passage has. `fusion_score` is what hits are
-    # ranked by; `is_own` whether the passage is in the question's language, or in none where that is English.
-    method: SearchMode
-    lexical_score: float | None
-    lexical_rank: int | None
+    # ranked by; `is_own` whether the passage is in the question's language, or in none where that is English;
+    # `is_favoured` whether the question speaks of the days of its document.
+    method: SearchMode = "lexical"
+    lexical_score: float | None = None
+    lexical_rank: int | None = None
     vector_score: float | None = None
     vector_rank: int | None = None
     late_score: Annotated[float | None, Wire(type=NotRequired[float | None])] = None
     fusion_score: float | None = None
     lexical_share: float | None = None
     is_own: bool = True
+    is_favoured: bool = False
     recency_factor: float | None = None
 
     @property
@@ -124,12 +127,20 @@ class QueryVectors(NamedTuple):
     neighbours: tuple[tuple[str, float], ...] | None = None
 
 
+class Snippet(NamedTuple):
+    """A piece of a chunk on one line, with code on separate lines. `matches`: [start, end) characters of `text`."""
+
+    text: str = ""
+    full_text: bool = False
+    matches: tuple[Range, ...] = ()
+
+
 @on_wire(
     "search_hit.v1",
     title="SearchHitV1",
-    fields="""rank score score_kind chunk_id doc_id doc_path title heading_path section_label snippet snippet_full_text
-        snippet_matches citation retrieval index_version embedding_model chunker_version signature? code_lang?
-        vault?
+    fields="""rank score score_kind chunk_id doc_id doc_path title heading_path section_label snippet
+        snippet_full_text=shown.full_text snippet_matches=shown.matches citation retrieval index_version embedding_model
+        chunker_version signature? code_lang? vault?
         repo=repository.name git_branch=repository.branch git_commit=repository.commit git_dirty=repository.is_dirty""",
 )
 class Passage(NamedTuple):
@@ -143,10 +154,8 @@ class Passage(NamedTuple):
     """
 
     # A row of a statement that searches (`sql/retrieve/search_*.sql`); the columns have the names of the fields. One
-    # with a default is not in every statement, or is set later, for hits. `text` is the chunk, verbatim. The scores are
-    # those of RetrievalDetail. `is_favoured`: the question speaks of the days of its document. `cited` is the part of
-    # the chunk that is cited; None: the whole chunk. `defines_json`, `uses_json` and `by_owner` are columns of
-    # `search_code.sql`, which explains them. `number` is the n of a marker `[n]` in an answer, from 1.
+    # with a default is not in every statement, or is set later, for hits. `text` is the chunk, verbatim. `cited` is the
+    # part of the chunk that is cited; None: the whole chunk. `number` is the n of a marker `[n]` in an answer, from 1.
     chunk_id: str
     doc_id: str
     workspace_path: str
@@ -164,25 +173,10 @@ class Passage(NamedTuple):
     score_kind: Annotated[
         ScoreKind, Wire(type=Literal["rrf", "bm25", "cosine", "linear", "late", "reading", "cross_encoder", "code"])
     ] = "bm25"
-    method: SearchMode = "lexical"
-    lexical_score: float | None = None
-    lexical_rank: int | None = None
-    lexical_share: float | None = None
-    vector_score: float | None = None
-    vector_rank: int | None = None
-    late_score: float | None = None
-    fusion_score: float | None = None
-    is_own: int = True
-    is_favoured: int = False
-    recency_factor: float | None = None
+    retrieval: RetrievalDetail = RetrievalDetail()
     repository_json: str | None = None
-    defines_json: str = "[]"
-    uses_json: str | None = None
-    by_owner: int | None = None
     signature: str | None = None
-    snippet: str = ""
-    snippet_full_text: bool = False
-    snippet_matches: tuple[tuple[int, int], ...] = ()
+    shown: Snippet = Snippet()
     cited: Citation | None = None
     index_version: str = ""
     embedding_model: str | None = None
@@ -230,9 +224,9 @@ class Passage(NamedTuple):
         return self.repository.commit if self.repository else None
 
     @property
-    def retrieval(self) -> RetrievalDetail:
-        """The scores and ranks of the passage in each channel."""
-        return RetrievalDetail(*(getattr(self, name) for name in RetrievalDetail._fields))
+    def snippet(self) -> str:
+        """The shown piece of the passage, of which `shown` tells more."""
+        return self.shown.text
 
 
 class Sentence(NamedTuple):

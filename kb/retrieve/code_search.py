@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from kb.domain.citations import Citation, CodeCitation
-from kb.domain.code_hits import CodeFound, CodeHit, Defined, FoundBy
+from kb.domain.code_hits import CodeFound, CodeHit, CodeRow, Defined, FoundBy
 from kb.domain.search import Passage, SearchQuery, SearchResult
 from kb.domain.text import file_name
 from kb.language.lists import english_stopwords, pattern, table
@@ -90,7 +90,9 @@ def search_source_code(
         hits=tuple(
             each._replace(
                 passage=_shown(each, shown, snippet_chars)._replace(
-                    rank=rank, lexical_rank=rank, index_version=index_version
+                    rank=rank,
+                    retrieval=each.passage.retrieval._replace(lexical_rank=rank),
+                    index_version=index_version,
                 ),
                 of_asked_kind=question.asked_kind == ANY_KIND
                 or _is_called(each.passage.workspace_path, question.asked_kind),
@@ -152,35 +154,36 @@ def _bm25_max(index: Index, tokens: Sequence[str]) -> float:
     return 2.2 * sum(max(1e-6, math.log(each)) for each in odds)
 
 
-def _scored(row: Passage, question: CodeQuestion, most: float) -> CodeHit:
-    defines = [Defined(*each) for each in json.loads(row.defines_json)]
-    share = min(1.0, (row.lexical_score or 0.0) / most) if most else 0.0
+def _scored(row: CodeRow, question: CodeQuestion, most: float) -> CodeHit:
+    found, defines = row.passage, [Defined(*each) for each in json.loads(row.defines_json)]
+    share = min(1.0, (found.retrieval.lexical_score or 0.0) / most) if most else 0.0
     best, bonus = None, 0.0
     for each in defines:
-        gained = _gained(each, row.workspace_path, question)
+        gained = _gained(each, found.workspace_path, question)
         if gained > bonus:
             best, bonus = each, gained
-    bonus += _of_file(row, question)
+    bonus += _of_file(found, question)
     score = share + bonus
     if not defines:
         score += weight("no_definition")
-    if row.workspace_path.endswith(".pyi"):
+    if found.workspace_path.endswith(".pyi"):
         score += -weight("stub") if question.wants_stubs else weight("stub")
-    place = _place_in(row, question.places)
+    place = _place_in(found, question.places)
     if place is not None:
         score += weight("place") - question.places.index(place) / 100
         around = [each for each in defines if each.line_start <= place.line <= each.line_end]
         inmost = min(around, key=lambda each: each.line_end - each.line_start, default=None)
-        return CodeHit(row._replace(score=score), share, inmost, "place", (place.line,))
+        return CodeHit(found._replace(score=score), share, defines, inmost, "place", (place.line,))
     spelled = best is not None and best.name in question.spelled
     found_by: FoundBy = "words" if best is None else "definition"
-    return CodeHit(row._replace(score=score), share, best, found_by, (), spelled, bonus)
+    return CodeHit(found._replace(score=score), share, defines, best, found_by, (), spelled, bonus)
 
 
-def _used(row: Passage, question: CodeQuestion) -> CodeHit:
+def _used(row: CodeRow, question: CodeQuestion) -> CodeHit:
     lines = tuple(sorted(json.loads(row.uses_json or "[]")))
-    score = weight("uses") + min(len(lines), 9) / 100 + _of_file(row, question)
-    return CodeHit(row._replace(score=score), 1.0, None, "use", lines)
+    score = weight("uses") + min(len(lines), 9) / 100 + _of_file(row.passage, question)
+    defines = [Defined(*each) for each in json.loads(row.defines_json)]
+    return CodeHit(row.passage._replace(score=score), 1.0, defines, None, "use", lines)
 
 
 def _of_file(row: Passage, question: CodeQuestion) -> float:
@@ -227,17 +230,12 @@ def _place_in(row: Passage, places: Sequence[Place]) -> Place | None:
 
 def _shown(hit: CodeHit, terms: Sequence[str], snippet_chars: int) -> Passage:
     """The passage of a hit with its snippet, its citation and the signature of its definition."""
-    snippet = code_snippet(hit.passage.text, terms, snippet_chars)
-    shown = hit.defined
-    if shown is None:
-        own, defines = hit.span.get("symbol"), map(Defined._make, json.loads(hit.passage.defines_json))
-        shown = next((each for each in defines if each.qualified == own), None)
+    own = hit.span.get("symbol")
+    shown = hit.defined or next((each for each in hit.defines if each.qualified == own), None)
     return hit.passage._replace(
         score=round(hit.passage.score, 6),
         score_kind="code",
-        snippet=snippet.text,
-        snippet_full_text=snippet.full_text,
-        snippet_matches=snippet.matches,
+        shown=code_snippet(hit.passage.text, terms, snippet_chars),
         cited=_citation(hit),
         signature=shown.signature if shown else None,
     )
@@ -303,8 +301,7 @@ def _of_words(hit: Passage) -> float:
     """The part of a hit's score that comes from words; if the score is a sum, the part by meaning is subtracted."""
     if hit.score_kind not in ("late", "linear"):
         return hit.score
-    meaning = hit.late_score or hit.vector_score or 0.0
-    return hit.score - meaning
+    return hit.score - (hit.retrieval.late_score or hit.retrieval.vector_score or 0.0)
 
 
 def merged(notes: Sequence[Passage], shares: Sequence[float], found: CodeFound) -> list[Passage]:
@@ -324,7 +321,7 @@ def merged(notes: Sequence[Passage], shares: Sequence[float], found: CodeFound) 
         while at < len(notes) and (
             not of_code.is_named or (found.is_how_to and not _README(file_name(notes[at].doc_path)))
         ):
-            least = 0.0 if notes[at].is_own else weight("other_language")
+            least = 0.0 if notes[at].retrieval.is_own else weight("other_language")
             if own >= max(least, *shares[at:]):
                 break
             order.append(notes[at])
@@ -334,9 +331,9 @@ def merged(notes: Sequence[Passage], shares: Sequence[float], found: CodeFound) 
 
 
 def _share(hit: Passage, most: float | None) -> float:
-    if hit.lexical_share is not None:
-        return hit.lexical_share
-    return (hit.lexical_score or 0.0) / most if most else 0.0
+    if hit.retrieval.lexical_share is not None:
+        return hit.retrieval.lexical_share
+    return (hit.retrieval.lexical_score or 0.0) / most if most else 0.0
 
 
 _ENGLISH_OR_OTHER = re.compile(r"[A-Za-z]+|[^\W\d_A-Za-z]+")

@@ -107,7 +107,7 @@ def held_first(result: SearchResult, query: SearchQuery, held: Sequence[queries.
 
     def ordered(hits: Sequence[Passage]) -> tuple[Passage, ...]:
         order = sorted(hits, key=lambda hit: -grades.get(hit.chunk_id, 0))
-        others = (hit for hit in hits[:_SHOWN] if not hit.is_own and hit.chunk_id not in grades)
+        others = (hit for hit in hits[:_SHOWN] if not hit.retrieval.is_own and hit.chunk_id not in grades)
         across = list(islice(others, _ACROSS))
         if query.k >= _SHOWN and any(hit in across for hit in order[_SHOWN:]):
             rest = [hit for hit in order if hit not in across]

@@ -94,10 +94,12 @@ def search_lexical(
     hits = tuple(
         # What is found whatever its words scores less than nothing, in the order of the files.
         shown_hit(row, terms, snippet_chars)._replace(
-            score=score, lexical_score=score, lexical_rank=row.rank, index_version=index_version
+            score=score,
+            retrieval=row.retrieval._replace(lexical_score=score, lexical_rank=row.rank),
+            index_version=index_version,
         )
         for row in found
-        for score in [max(0.0, row.lexical_score or 0.0)]
+        for score in [max(0.0, row.retrieval.lexical_score or 0.0)]
     )
     return result_of(query, read, hits, index_version, ranking_version=ranking)
 
@@ -113,7 +115,7 @@ def best_by_words(db: Connection, params: LexicalParams, parts: Parted | None) -
     of_parts = params.copy()
     of_parts["match_expr"] = parts.rare_expr
     found = queries.search_lexical(db, **of_parts, both_expr=parts.both_expr)
-    if len(found) >= params["k"] and (found[params["k"] - 1].lexical_score or 0.0) > parts.common_max:
+    if len(found) >= params["k"] and (found[params["k"] - 1].retrieval.lexical_score or 0.0) > parts.common_max:
         return found
     of_parts["match_expr"] = parts.whole_expr
     return queries.search_lexical(db, **of_parts, both_expr=None)
@@ -166,7 +168,7 @@ def search_hybrid(
             _borrow(index.db, borrowed, params)
         candidates = queries.search_hybrid(index.db, **params)
     kind: ScoreKind = "cosine" if query.mode == "vector" else rule.hybrid_fusion
-    if kind == "linear" and any(each.late_score is not None for each in candidates):
+    if kind == "linear" and any(each.retrieval.late_score is not None for each in candidates):
         kind = "late"
     terms = (*read.terms, *passing(index.db, query.filters).shown)
     held = {each.chunk_id for each in held_among_notes(read, query.k)}
@@ -176,9 +178,9 @@ def search_hybrid(
         shown_hit(each, terms, snippet_chars)._replace(
             rank=rank,
             score_kind=kind,
-            method=query.mode,
-            fusion_score=each.score,
-            is_own=bool(each.is_own),
+            retrieval=each.retrieval._replace(
+                method=query.mode, fusion_score=each.score, is_own=bool(each.retrieval.is_own)
+            ),
             index_version=index_version,
             embedding_model=embedding_model,
         )
@@ -260,12 +262,9 @@ def result_of(
 
 def shown_hit(found: Passage, terms: Sequence[str], snippet_chars: int) -> Passage:
     """A passage with its snippet, and with the part of it as citation that contains the terms."""
-    snippet = make_snippet(below_headings(found.text, found.heading_path), terms, snippet_chars)
     spans = matched_spans(json.loads(found.source_spans_json), found.text, terms)
     return found._replace(
-        snippet=snippet.text,
-        snippet_full_text=snippet.full_text,
-        snippet_matches=snippet.matches,
+        shown=make_snippet(below_headings(found.text, found.heading_path), terms, snippet_chars),
         cited=cite(found.workspace_path, spans, found.section_label),
     )
 

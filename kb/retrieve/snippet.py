@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
+from kb.domain.search import Snippet
 from kb.domain.text import Range, stored_text
 
 _ELLIPSIS = "…"
@@ -24,14 +25,6 @@ _TARGET = r"(?<=\]\()[^()\s]+(?:\([^()\s]*\)[^()\s]*)*"
 _LONGEST_TARGET = 40
 _PHRASE = 100
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
-
-
-class Snippet(NamedTuple):
-    """A piece of a chunk on one line, with code on separate lines. `matches`: [start, end) characters of `text`."""
-
-    text: str
-    full_text: bool
-    matches: tuple[Range, ...]
 
 
 def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:

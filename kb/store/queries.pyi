@@ -4,6 +4,7 @@
 from apsw import Connection
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, TypedDict
+from kb.domain.code_hits import CodeRow
 from kb.domain.embeddings import SlotCoverage
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.results.answers import Conversation
@@ -465,7 +466,7 @@ def update_job(db: Connection, *, job_id: str, progress_json: str | None, error_
 def upsert_job(db: Connection, *, job_id: str, kind: str, payload_json: str, process_id: int, now: str) -> None: ...
 def search_code(db: Connection, *, match_expr: str, names_json: str, places_json: str, used_json: str, owner_expr: str,
     doc_ids_json: str | None, passages_json: str | None, sought_json: str | None, symbol_glob: str | None,
-    symbol_kind: str | None, depth: int) -> list[Passage]: ...
+    symbol_kind: str | None, depth: int) -> list[CodeRow]: ...
 def search_hybrid(db: Connection, *, fusion: str, match_expr: str, bm25_max: float | None, vector: bytes,
     tokens: bytes | None, neighbours_json: str | None, query_lang: str, words_weight: float, rrf_k: int, recency: int,
     today: str, held_json: str | None, favoured_json: str | None, doc_ids_json: str | None, passages_json: str | None,

@@ -12,8 +12,8 @@ type checker the same, is written from it.
     -- param word TEXT  the word                 TEXT, INTEGER, REAL or BLOB; `TEXT?` may be NULL
     -- column chunks INTEGER  chunks that hold it
 
-A row is a named tuple of the columns. A class of `kb.domain` is named in full: `many kb.domain.search.Passage`; its
-fields that are no columns have defaults.
+A row is a named tuple of the columns. A class of `kb.domain` is named in full: `many kb.domain.search.Passage`; a
+field that is a record is made of the columns of its fields, and fields that are no columns have defaults.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
@@ -173,14 +174,25 @@ def _row_class(row: str, columns: tuple[str, ...]) -> Any:
 
 def _row_maker(header: Header) -> Callable[[Any], Any]:
     """A function that makes a row from the values of its columns."""
-    row = row_class(header)
-    names = tuple(column.name for column in header.columns)
-    if names == row._fields:
+    return _maker(row_class(header), tuple(column.name for column in header.columns))
+
+
+def _maker(row: Any, columns: tuple[str, ...]) -> Callable[[Any], Any]:
+    if columns == row._fields:
         return row._make  # type: ignore[no-any-return]
-    lacking = {field: row._field_defaults[field] for field in row._fields if field not in names}
-    given = (*names, *lacking)
-    in_order, defaults = itemgetter(*map(given.index, row._fields)), tuple(lacking.values())
-    return lambda values: row._make(in_order(values + defaults))
+    others = tuple("" if name in row._fields else name for name in columns)
+    inner = {field: _maker(each, others) for field, each in _records(row).items() if {*others} & {*each._fields}}
+    lacking = {field: row._field_defaults[field] for field in row._fields if field not in (*columns, *inner)}
+    given = (*columns, *lacking, *inner)
+    in_order, defaults, makers = itemgetter(*map(given.index, row._fields)), tuple(lacking.values()), inner.values()
+    return lambda values: row._make(in_order((*values, *defaults, *[make(values) for make in makers])))
+
+
+def _records(row: Any) -> dict[str, Any]:
+    """The fields of a row class that are records, with their classes."""
+    known = vars(sys.modules[row.__module__])
+    classes = {name: known.get(getattr(kind, "__forward_arg__", "")) for name, kind in row.__annotations__.items()}
+    return {name: each for name, each in classes.items() if hasattr(each, "_fields")}
 
 
 def _function(file: str) -> Callable[..., Any]:

@@ -80,7 +80,7 @@ def hit_row(hit: Passage, mark: str, *, shows_path: bool, say: Say) -> ListRow:
 def _snippet(hit: Passage) -> Text:
     """The snippet on one line, without marks of Markdown; what matches keeps its place: cleaning changes no letter."""
     found = Text()
-    edges = [0, *(edge for match in hit.snippet_matches for edge in match), len(hit.snippet)]
+    edges = [0, *(edge for match in hit.shown.matches for edge in match), len(hit.snippet)]
     for number, (start, end) in enumerate(pairwise(edges)):
         found.append(re.sub(r"\s", " ", clean(hit.snippet[start:end])), "match" if number % 2 else None)
     shown = unmarked(found)
@@ -187,5 +187,5 @@ def step_line(hop: Hop) -> str:
 
 def matched_words(hit: Passage) -> tuple[str, ...]:
     """The words of a hit that match, in lower case, the longest first."""
-    found = {hit.snippet[start:end].lower() for start, end in hit.snippet_matches}
+    found = {hit.snippet[start:end].lower() for start, end in hit.shown.matches}
     return tuple(sorted(filter(None, map(str.strip, found)), key=len, reverse=True))

@@ -3,7 +3,7 @@
 --
 -- What they define is given with them: code is put in order by it (kb/retrieve/code_search.py).
 -- version 9
--- returns many kb.domain.search.Passage
+-- returns many kb.domain.code_hits.CodeRow
 -- param match_expr TEXT  FTS5 expression over symbol, path, doc, text, identifiers and tokenized_korean_text
 -- param names_json TEXT  JSON array of the names that the question names, as folded_name has them
 -- param places_json TEXT  JSON array of [path or the end of one, line]

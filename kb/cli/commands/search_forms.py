@@ -181,7 +181,7 @@ def _vim(call: Call, result: SearchResult) -> str:
     shown = []
     for hit in result.hits:
         place = places.get((hit.vault, hit.citation.to_uri()))
-        words = {hit.snippet[start:end].lower() for start, end in hit.snippet_matches}
+        words = {hit.snippet[start:end].lower() for start, end in hit.shown.matches}
         lines = place.text.split("\n") if place and place.first_line is not None else [hit.snippet]
         found = [[at for word in words if (at := line.lower().find(word)) >= 0] for line in lines]
         best = max(range(len(lines)), key=lambda at: (len(found[at]), -at))

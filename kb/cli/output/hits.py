@@ -63,7 +63,7 @@ def _show_code(hit: Passage, citation: CodeCitation) -> None:
     color = use_color()
     at = 0
     for line in snippet.split("\n"):
-        shown = _highlighted(snippet, hit.snippet_matches, at, at + len(line)) if color else line
+        shown = _highlighted(snippet, hit.shown.matches, at, at + len(line)) if color else line
         click.echo(f"{_INDENT}{shown}".rstrip())
         at += len(line) + 1
 
@@ -75,7 +75,7 @@ def _show_snippet(hit: Passage, width: int) -> None:
     at = 0
     for line, is_code in with_code(snippet.split("\n")):
         for start, end in [(0, len(line))] if is_code else fold(line, width):
-            whole = _highlighted(snippet, hit.snippet_matches, at + start, at + end) if color else line[start:end]
+            whole = _highlighted(snippet, hit.shown.matches, at + start, at + end) if color else line[start:end]
             click.echo(_INDENT + whole)
         at += len(line) + 1
 

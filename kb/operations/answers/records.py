@@ -249,7 +249,7 @@ def _passage_fields(passage: Passage) -> dict[str, Any]:
 def _read_passage(stored: Mapping[str, Any]) -> Passage:
     """A passage that was stored with an answer, with the fields that are stored."""
     commit = stored.get("commit")
-    passage = Passage(
+    return Passage(
         chunk_id=stored["chunk_id"],
         doc_id=stored["doc_id"],
         workspace_path=stored["doc_path"],
@@ -262,11 +262,11 @@ def _read_passage(stored: Mapping[str, Any]) -> Passage:
         chunker_version="",
         lang=stored["lang"],
         score=stored["score"],
+        retrieval=_read(RetrievalDetail, stored["retrieval"]),
         cited=citation_from_json(stored["citation"]),
         number=stored["number"],
         repository_json=None if commit is None else json.dumps(Repository("", "", None, commit)),
     )
-    return passage._replace(**_read(RetrievalDetail, stored["retrieval"])._asdict())
 
 
 def _read_all(kind: Callable[..., _Record], stored: str | None) -> tuple[_Record, ...]:

@@ -17,7 +17,7 @@ from kb.answer.questions import resolve
 from kb.answer.wording import say
 from kb.domain.answers import EmbeddingRef, Turn
 from kb.domain.code_hits import CodeFound
-from kb.domain.search import Passage, SearchQuery, SearchResult
+from kb.domain.search import Passage, RetrievalDetail, SearchQuery, SearchResult
 from kb.domain.text import stored_text
 from kb.language.detect import query_language
 from kb.language.occurrences import occurs
@@ -117,11 +117,11 @@ def _judged(base: Base, result: SearchResult, passages: Sequence[Passage]) -> Ju
     question = result.read_as or result.query.text
     terms = term_weights(base.index, result.searched)
     excerpts = read_excerpts(question, terms, passages[:READ_PASSAGES], base.judge)
-    found = [_with_share(base, result, each) for each in passages[:JUDGED_HITS]]
-    first = next((each for each in found if excerpts and each.chunk_id == excerpts[0].passage.chunk_id), found[0])
+    found = [_with_share(base, result, each.retrieval) for each in passages[:JUDGED_HITS]]
+    first = [each.chunk_id for each in passages].index(excerpts[0].passage.chunk_id) if excerpts else 0
     days = result.days
     is_undated = days is not None and days.is_relative and not days.documents
-    best = standing(first, result.candidates or found)
+    best = standing(found[first], [each.retrieval for each in result.candidates] or found)
     language = query_language(result.query.text)
     doubt = _doubt(question, excerpts, language) if best.is_own else None
     return judge(question, terms, excerpts, best, is_undated)._replace(
@@ -130,8 +130,8 @@ def _judged(base: Base, result: SearchResult, passages: Sequence[Passage]) -> Ju
     )
 
 
-def _with_share(base: Base, result: SearchResult, found: Passage) -> Passage:
-    """A hit with its share of the question's words, which a search by words alone does not compute."""
+def _with_share(base: Base, result: SearchResult, found: RetrievalDetail) -> RetrievalDetail:
+    """The scores of a hit with its share of the question's words, which a search by words alone does not compute."""
     if found.lexical_share is not None or found.lexical_score is None:
         return found
     highest = base.index.bm25_max(result.searched)
@@ -153,7 +153,7 @@ def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: 
     if days is None or not excerpts or not result.candidates:
         return None
     best = excerpts[0].passage
-    if any(each.is_favoured for each in result.candidates if each.chunk_id == best.chunk_id):
+    if any(each.retrieval.is_favoured for each in result.candidates if each.chunk_id == best.chunk_id):
         return None
     around = " ".join((best.title, *best.heading_path, best.doc_path, best.text))
     lacks_year = any(year not in around for year in _YEAR.findall(days.phrase))

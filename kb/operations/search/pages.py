@@ -85,7 +85,8 @@ def search_page(
             *others, last = hits
             if not others and len(last.snippet) < _LEAST_CHARS:
                 break
-            cut = last._replace(snippet=last.snippet[: len(last.snippet) * 3 // 4].rstrip() + "…")
+            text = last.snippet[: len(last.snippet) * 3 // 4].rstrip() + "…"
+            cut = last._replace(shown=last.shown._replace(text=text))
             hits = tuple(others) or (cut,)
             page = page_of(hits, _within(list(hits), None, counter)[1])
         return page

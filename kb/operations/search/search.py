@@ -57,7 +57,7 @@ def newest_first(base: Base, result: SearchResult, query: SearchQuery) -> Search
     """The hits with words of the question (all hits if none has any), sorted by the dates of their documents, newest
     first.
     """
-    matching = [hit for hit in result.hits if hit.lexical_score or hit.score_kind == "code"] or result.hits
+    matching = [hit for hit in result.hits if hit.retrieval.lexical_score or hit.score_kind == "code"] or result.hits
     ids = json.dumps(sorted({hit.doc_id for hit in matching}))
     days = {row.doc_id: row.day for row in queries.select_own_dates(base.db, doc_ids_json=ids)}
     ordered = sorted(matching, key=lambda hit: days.get(hit.doc_id, ""), reverse=True)[: query.k]
@@ -101,9 +101,9 @@ def _without_documents(base: Base, result: SearchResult) -> SearchResult:
 
 def _without_words(result: SearchResult) -> SearchResult:
     """The result, with a note if no passage has a word of the question."""
-    if result.query.mode != "hybrid" or any(hit.lexical_score for hit in result.hits):
+    if result.query.mode != "hybrid" or any(hit.retrieval.lexical_score for hit in result.hits):
         return result
-    if not result.candidates or any(each.lexical_score for each in result.candidates):
+    if not result.candidates or any(each.retrieval.lexical_score for each in result.candidates):
         return result
     from kb.retrieve.notes import note  # most questions have words that are found
 
