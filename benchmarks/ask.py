@@ -188,7 +188,7 @@ def _token_times(
             at: dict[type[AskEvent], float] = {}
             start = perf_counter()
             answer = ask(session, request, RunHandle(lambda event, at=at: at.setdefault(type(event), perf_counter())))  # type: ignore[misc]
-            messages = [message._asdict() for message in answer.messages]
+            messages = [message._asdict() for message in answer.written.messages]
             bare_ms = _bare_ms(endpoint, model, messages)
             if round_number:
                 retrieval.append(1000 * (at[Retrieved] - start))

@@ -108,7 +108,7 @@ def is_right(asked: Asked, answer: Answer) -> bool:
     """Whether what is shown of a place answers; of a set without judged documents, whether anything does."""
     if not asked.files:
         return asked.answerable
-    paths = {hit.chunk_id: hit.doc_path for hit in answer.hits}
+    paths = {hit.chunk_id: hit.doc_path for hit in answer.retrieval.hits}
     shown, pieces = answer.text, []
     for each in answer.citations:
         if each.marker:

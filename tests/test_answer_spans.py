@@ -7,9 +7,9 @@ from answer_passages import passage
 from kb.answer.pieces import Excerpt
 from kb.answer.quoting import quote_excerpts
 from kb.answer.spans import as_markdown, with_spans
-from kb.domain.answers import Answer, AnswerCitation, Claim, RetrievalSummary
+from kb.domain.answers import Answer, AnswerCitation, Claim, RetrievalSummary, Written
 from kb.domain.citations import LineCitation
-from kb.domain.generation import ModelRef, TokenUsage
+from kb.domain.generation import ModelRef
 from kb.domain.search import Sentence
 
 
@@ -24,16 +24,12 @@ def answer(text: str, claims: tuple[Claim, ...], provider: str = "extractive") -
             citations=(cited,),
             claims=claims,
             grounded=True,
+            state="unsure",
             refusal_reason=None,
-            model=ModelRef("m", provider),
-            embedding=None,
+            retrieval=RetrievalSummary("ret_0", "hybrid", 5, 0.5, 1.0, 1, 1, "i"),
+            written=Written(ModelRef("m", provider)),
             prompt_template_version="rag-v3",
-            retrieval=RetrievalSummary("ret_0", "hybrid", 5, 0.5, 1.0, 1, 1),
-            evidence=None,
-            usage=TokenUsage(0, 0, 0),
             created_at="2026-01-01T00:00:00Z",
-            index_version="i",
-            ranking_version=None,
         )
     )
 

@@ -102,7 +102,7 @@ def test_the_budget_of_an_answer_is_the_sessions_where_it_is_not_asked_for(
         assert session.defaults.context_tokens == 900
         for wanted, given in ((None, 900), (LITTLE, LITTLE)):
             answer = ask(session, AskRequest(RETRY, "lexical", 5, context_tokens=wanted), RunHandle())
-            taken[wanted] = model.count_prompt_tokens(answer.messages)
+            taken[wanted] = model.count_prompt_tokens(answer.written.messages)
             with session.reading() as base:
                 kept = base.db.execute(
                     "SELECT settings_json ->> 'max_context_tokens' FROM answers WHERE trace_id = ?",
@@ -215,9 +215,9 @@ def test_an_answer_of_which_no_sentence_is_supported_falls_back_to_quoting(
     answered_by(ScriptedModel("Bananas are yellow fruit [1]. It retries 90 times [1]."))
     answer, _ = asking(asked, None)
     assert answer.text.startswith("The gateway retries a failed upload five times.\n")
-    assert answer.model.provider == "extractive"
+    assert answer.written.model.provider == "extractive"
     assert answer.notes[0] == "scripted wrote nothing that its sources support; these are your notes' own sentences"
-    assert answer.generated_text == "Bananas are yellow fruit [1]. It retries 90 times [1]."
+    assert answer.written.generated_text == "Bananas are yellow fruit [1]. It retries 90 times [1]."
 
 
 def test_what_a_model_thinks_aloud_is_neither_streamed_nor_answered(

@@ -192,7 +192,7 @@ def test_a_model_searches_on_for_what_it_found_to_be_needed(answer_by: Any, aske
     assert [each.citation.to_uri() for each in answer.citations] == ["team.md#L3", "heron.md#L3"]
     assert answer.text == "The watchdog service belongs to the team Heron. [1] The team Heron is led by Mina. [2]"
     assert answer.grounded
-    assert answer.usage.prompt_tokens == sum(model.count_prompt_tokens(each.messages) for each in model.asked)
+    assert answer.written.usage.prompt_tokens == sum(model.count_prompt_tokens(each.messages) for each in model.asked)
     with open_base(load(str(asked.config))) as session:
         assert find_answer(session, answer.retrieval.trace_id).hops == answer.hops
 
@@ -235,7 +235,7 @@ def test_a_plan_that_is_none_leaves_the_rules(answer_by: Any) -> None:
 
 def test_a_model_that_fails_leaves_it_to_the_next(answer_by: Any) -> None:
     answer, _ = answer_by(TWO, [Replies("broken"), None])
-    assert answer.model.provider == "extractive"
+    assert answer.written.model.provider == "extractive"
     assert answer.notes[0] == "scripted did not answer: it broke off"
     assert [hop.why for hop in answer.hops] == ["whole", "part", "part"]
 

@@ -132,18 +132,18 @@ def test_a_model_that_obeys_a_note_breaks_nothing(
 ) -> None:
     for text in obeying(document):
         answer, shown = answered(indexed, ScriptedModel(text), document.question, monkeypatch)
-        packed = {each.number for each in answer.packed}
+        packed = {each.number for each in answer.written.packed}
         assert markers(shown) <= packed
         # A quotation is as the note has it, but for what would read as a marker of the answer.
-        quoted = " ".join(each.text for each in answer.packed)
-        own = SEEN_AS_MARKER.findall(quoted) if answer.model.provider == "extractive" else []
+        quoted = " ".join(each.text for each in answer.written.packed)
+        own = SEEN_AS_MARKER.findall(quoted) if answer.written.model.provider == "extractive" else []
         assert {int(found) for found in SEEN_AS_MARKER.findall(answer.text)} <= packed | set(map(int, own))
         assert {number for claim in answer.claims for number in claim.passages} <= packed
         kept = [claim for claim in answer.claims if claim.status != "dropped"]
         chunks = {citation.marker: citation.chunk_id for citation in answer.citations}
         for claim in kept:
             cited = {chunks.get(f"[{number}]") for number in claim.passages}
-            sources = [each.text for each in answer.packed if each.chunk_id in cited]
+            sources = [each.text for each in answer.written.packed if each.chunk_id in cited]
             assert claim.passages
             if claim.quote is not None:
                 assert any(claim.quote in source for source in sources)

@@ -62,10 +62,11 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 def holds(answer: Answer, shown: str, root: Path) -> None:
     """Every property of an answer and of what was shown of it while it came."""
-    packed = {passage.number: passage for passage in answer.packed}
+    packed = {passage.number: passage for passage in answer.written.packed}
     assert {int(number) for number in MARKER.findall(shown)} <= set(packed)
     # A note's own words are shown as they stand, brackets that name no place of this answer included.
-    in_notes = {int(number) for passage in answer.packed for number in MARKER.findall(passage.text)} - set(packed)
+    given = {int(number) for passage in packed.values() for number in MARKER.findall(passage.text)}
+    in_notes = given - set(packed)
     shown_numbers = {int(number) for number in MARKER.findall(answer.text)} - in_notes
     assert shown_numbers <= set(packed)
     cited = {citation.marker: citation.chunk_id for citation in answer.citations if citation.marker}
@@ -145,10 +146,10 @@ def test_no_real_model_breaks_an_answer(indexed: Vault, way: str) -> None:
             )
             answer = ask(session, request, RunHandle(events.append))
             holds(answer, "".join(event.text for event in events if isinstance(event, Generated)), indexed.root)
-            assert answer.generated_text
+            assert answer.written.generated_text
             told = ("wrote nothing that its sources support", "출처로 뒷받침되지 않아")
             is_quoted = any(words in note for words in told for note in answer.notes)
-            assert answer.model.provider == ("extractive" if is_quoted else way)
+            assert answer.written.model.provider == ("extractive" if is_quoted else way)
             if is_quoted:
                 assert answer.grounded
                 assert all(claim.text == claim.quote for claim in answer.claims)

@@ -33,7 +33,7 @@ def _spans(answer: Answer) -> Iterator[Span]:
     if answer.refusal_reason is not None:
         yield Span("plain", "prose", text)
         return
-    is_quoted = answer.model.provider == "extractive"
+    is_quoted = answer.written.model.provider == "extractive"
     claims = dict(_claims(answer))
     known = {each.marker for each in answer.citations}
     found = _CODE_OR_MARKER.finditer(text)

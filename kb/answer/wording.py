@@ -217,7 +217,7 @@ def checked_heading(language: str) -> str:
 
 def why_words(answer: Answer) -> str | None:
     """A sentence on why kb is sure or unsure of an answer, or refuses; None if the reason is not the evidence."""
-    language, evidence = query_language(answer.question), answer.evidence
+    language, evidence = query_language(answer.question), answer.retrieval.evidence
     if evidence is None or answer.refusal_reason not in (None, "score_gate"):
         return None
     if answer.refusal_reason is not None:

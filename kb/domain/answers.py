@@ -123,11 +123,22 @@ class AnswerCitation(NamedTuple):
     commit: str | None = None
 
 
-@on_wire(title="AnswerRetrievalV1")
+@on_wire(title="EmbeddingV1", fields="id provider dimensions")
+class EmbeddingRef(NamedTuple):
+    """The model that searched by meaning. `provider` is the program that computed the question's vector, `unknown` in
+    answers of older versions of kb.
+    """
+
+    id: str
+    dimensions: int = 0
+    provider: str = "unknown"
+
+
+@on_wire(title="AnswerRetrievalV1", fields="trace_id mode k score_gate top_score chunks_returned chunks_used")
 class RetrievalSummary(NamedTuple):
     """How the search found an answer's passages."""
 
-    # `chunks_used` of the `chunks_returned` hits were given to the answerer.
+    # `chunks_used` of the `chunks_returned` hits were given to the answerer. `hits` are not stored.
 
     trace_id: str
     mode: SearchMode
@@ -136,17 +147,21 @@ class RetrievalSummary(NamedTuple):
     top_score: float
     chunks_returned: int
     chunks_used: int
+    index_version: str
+    ranking_version: str | None = None
+    embedding: EmbeddingRef | None = None
+    evidence: Evidence | None = None
+    hits: tuple[Passage, ...] = ()
 
 
-@on_wire(title="EmbeddingV1", fields="id provider dimensions")
-class EmbeddingRef(NamedTuple):
-    """The model that searched by meaning. `provider` is the program that computed the question's vector, `unknown` in
-    answers of older versions of kb.
-    """
+class Written(NamedTuple):
+    """What answered: the model, its input, and its output before the checks."""
 
-    id: str
-    dimensions: int
-    provider: str
+    model: ModelRef
+    packed: tuple[Passage, ...] = ()
+    messages: tuple[Message, ...] = ()
+    usage: TokenUsage = TokenUsage()
+    generated_text: str | None = None
 
 
 class HopPlace(NamedTuple):
@@ -193,9 +208,10 @@ class Span(NamedTuple):
 
 @on_wire(
     "answer.v1",
-    fields="""question search_query answer=text citations claims grounded state refusal_reason evidence model embedding
-        prompt_template_version retrieval usage notes conversation_id turn_index created_at index_version
-        ranking_version hops? spans? why?""",
+    fields="""question search_query answer=text citations claims grounded state refusal_reason
+        evidence=retrieval.evidence model=written.model embedding=retrieval.embedding prompt_template_version retrieval
+        usage=written.usage notes conversation_id turn_index created_at index_version=retrieval.index_version
+        ranking_version=retrieval.ranking_version hops? spans? why?""",
 )
 class Answer(NamedTuple):
     """An answer, or a refusal where `refusal_reason` is set. `grounded`: what each sentence cites supports it.
@@ -211,24 +227,15 @@ class Answer(NamedTuple):
     citations: tuple[AnswerCitation, ...]
     claims: tuple[Claim, ...]
     grounded: bool
-    refusal_reason: RefusalReason | None
-    model: ModelRef
-    embedding: EmbeddingRef | None
-    prompt_template_version: str
+    state: AnswerState
     retrieval: RetrievalSummary
-    evidence: Evidence | None
-    usage: TokenUsage
+    written: Written
+    prompt_template_version: str
     created_at: str
-    index_version: str
-    ranking_version: str | None
-    hits: tuple[Passage, ...] = ()
-    packed: tuple[Passage, ...] = ()
-    messages: tuple[Message, ...] = ()
-    generated_text: str | None = None
+    refusal_reason: RefusalReason | None = None
     notes: tuple[str, ...] = ()
     conversation_id: str | None = None
     turn_index: int | None = None
-    state: AnswerState = "refused"
     hops: tuple[Hop, ...] = ()
     spans: tuple[Span, ...] = ()
     why: str | None = None

@@ -46,9 +46,9 @@ class TokenUsage(NamedTuple):
 
     # Of one text: from the request to its last piece.
 
-    prompt_tokens: int
-    completion_tokens: int
-    latency_ms: int
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    latency_ms: int = 0
 
 
 class TokenChunk(NamedTuple):

@@ -127,7 +127,7 @@ def answered(question: Question, answer: Answer, ms: float) -> dict[str, Any]:
     is_wrong = any(occurs(unwanted, answer.text, "words") for unwanted in question.forbidden)
     return {
         "refused": int(refused),
-        "evidence": None if answer.evidence is None else answer.evidence.value,
+        "evidence": None if answer.retrieval.evidence is None else answer.retrieval.evidence.value,
         "ms": round(ms, 1),
         "text": answer.text,
         "must_contain": None if refused else found,

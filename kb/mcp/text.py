@@ -173,7 +173,7 @@ def _place_text(place: FetchedPlace, fence: Fence) -> str:
 def answer_text(answer: Answer) -> str:
     """An answer with its places, or the refusal with the nearest ones."""
     fence = Fence()
-    right = None if answer.evidence is None else answer.evidence.right
+    right = None if answer.retrieval.evidence is None else answer.retrieval.evidence.right
     likely = "" if right is None else f" (likely right: {right:.2f})"
     near = "nearest places below" if answer.citations else "no place is near"
     sure = {

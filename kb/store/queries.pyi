@@ -43,7 +43,7 @@ AnswerRow = NamedTuple("AnswerRow", [("trace_id", str), ("query", str), ("answer
     ("turn_index", int | None), ("search_query", str), ("evidence", float | None), ("calibration", str | None),
     ("settings_json", str), ("messages_json", str | None), ("generated_text", str | None), ("claims_json", str),
     ("notes_json", str), ("index_version", str), ("ranking_version", str | None), ("embedding_provider", str | None),
-    ("state", str | None), ("hops_json", str | None), ("corpus_revision", int)])
+    ("state", str), ("hops_json", str | None), ("corpus_revision", int)])
 AnsweredRow = NamedTuple("AnsweredRow", [("query_id", str)])
 AssetCopy = NamedTuple("AssetCopy", [("asset_id", str), ("storage_path", str), ("byte_len", int), ("checksum", str),
     ("source_uri", str)])
@@ -226,7 +226,7 @@ def insert_answer(db: Connection, *, trace_id: str, query: str, answer: str, gro
     created_at: str, conversation_id: str | None, turn_index: int | None, search_query: str, evidence: float | None,
     calibration: str | None, settings_json: str, messages_json: str | None, generated_text: str | None,
     claims_json: str, notes_json: str, index_version: str, ranking_version: str | None, state: str,
-    hops_json: str | None) -> None: ...
+    hops_json: str) -> None: ...
 def insert_session(db: Connection, *, session_id: str, now: int, title: str, config_snapshot_json: str) -> None: ...
 def insert_turn(db: Connection, *, turn_id: str, session_id: str, turn_index: int, question: str, answer: str,
     citations_json: str, now: int, search_query: str) -> None: ...

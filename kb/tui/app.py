@@ -226,7 +226,7 @@ class SearchApp(App[None]):
         self._found.show_answer(answer)
         if not answer.citations:
             self._document.say("")
-        self._status(self._say("took", answer.usage.latency_ms))
+        self._status(self._say("took", answer.written.usage.latency_ms))
 
     def _show_kept(self, answer: Answer) -> None:
         with self._input.prevent(Input.Changed):

@@ -168,11 +168,11 @@ def answer_text(answer: Answer) -> RenderableType:
         [Text().append(say("how"), "quiet"), Padding(steps, (0, 0, 0, 3))] if answer.hops else []
     )
     if answer.refusal_reason:
-        made = say("nearest") if answer.citations or answer.hits else ""
-    elif answer.model.provider == "extractive":
+        made = say("nearest") if answer.citations or answer.retrieval.hits else ""
+    elif answer.written.model.provider == "extractive":
         made = say("quoted from")
     else:
-        made = say("written from", clean_line(answer.model.id))
+        made = say("written from", clean_line(answer.written.model.id))
     head = () if answer.refusal_reason else (Text().append(say(answer.state), STATES[answer.state]),)
     return Group(*head, rendered(text), below, *how, Text().append(made, "quiet"))
 

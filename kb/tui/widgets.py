@@ -223,8 +223,8 @@ class Found(Vertical):
     def show_answer(self, answer: Answer) -> None:
         """Shows an answer with its places below it; a refusal with the nearest hits."""
         cited = [Row(each.citation.to_uri(), cited=each) for each in answer.citations]
-        nearest = [Row(hit.citation.to_uri(), hit) for hit in answer.hits[:NEAREST]] if answer.refusal_reason else []
-        self.show(nearest or cited)
+        nearest = answer.retrieval.hits[:NEAREST] if answer.refusal_reason else ()
+        self.show([Row(hit.citation.to_uri(), hit) for hit in nearest] or cited)
         self.answer = answer
         self._said.display = True
         self._text.update(answer_text(answer))

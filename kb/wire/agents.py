@@ -129,7 +129,7 @@ class AnswerStep(NamedTuple):
 
 @on_wire(
     "given_answer.v1",
-    fields="""state=answer.state answer=answer.text likely_right refusal_reason places model=answer.model.id
+    fields="""state=answer.state answer=answer.text likely_right refusal_reason places model=answer.written.model.id
         notes=answer.notes session=answer.conversation_id steps?""",
 )
 class GivenAnswer(NamedTuple):
@@ -142,7 +142,7 @@ class GivenAnswer(NamedTuple):
 
     def likely_right(self) -> float | None:
         """How likely the answer is right, 0 to 1; None if that is not known."""
-        right = None if self.answer.evidence is None else self.answer.evidence.right
+        right = None if self.answer.retrieval.evidence is None else self.answer.retrieval.evidence.right
         return None if right is None else round(right, 3)
 
     def refusal_reason(self) -> str | None:

@@ -35,7 +35,7 @@
 -- param index_version TEXT  of the index
 -- param ranking_version TEXT?  statements and weights that ranked the passages
 -- param state TEXT  answered, unsure or refused
--- param hops_json TEXT?  JSON array of the steps of a deep answer
+-- param hops_json TEXT  JSON array of the steps of a deep answer, [] of any other
 INSERT INTO answers (
   trace_id, query, answer, grounded, refusal_reason, model_id, model_provider, embedding_model_id,
   embedding_dimensions, prompt_template_version, retrieval_mode, retrieval_k, score_gate, top_score, chunks_returned,
@@ -48,6 +48,6 @@ INSERT INTO answers (
   :chunks_returned, :chunks_used, :citations_json, :packed_chunks_json, :prompt_tokens, :completion_tokens,
   :latency_ms, :created_at, :conversation_id, :turn_index, :search_query, :evidence, :calibration, :settings_json,
   :messages_json, :generated_text, :claims_json, :notes_json, :index_version, :ranking_version, :embedding_provider,
-  :state, :hops_json,
+  :state, nullif(:hops_json, '[]'),
   coalesce((SELECT value FROM kv WHERE key = 'corpus_revision'), 0)
 );

@@ -36,7 +36,7 @@
 -- column index_version TEXT  of the index
 -- column ranking_version TEXT?  statements and weights that ranked the passages; NULL in answers from before it was kept
 -- column embedding_provider TEXT?  what computed the question's vector
--- column state TEXT?  answered, unsure or refused; NULL where an older kb did not say
+-- column state TEXT  answered, unsure or refused; where an older kb did not say, no answer is sure
 -- column hops_json TEXT?  JSON array of the steps of a deep answer; NULL where it was one
 -- column corpus_revision INTEGER  of the knowledge base when it was asked
 SELECT
@@ -44,6 +44,7 @@ SELECT
   embedding_dimensions, prompt_template_version, retrieval_mode, retrieval_k, score_gate, top_score, chunks_returned,
   chunks_used, citations_json, packed_chunks_json, prompt_tokens, completion_tokens, latency_ms, created_at,
   conversation_id, turn_index, search_query, evidence, calibration, settings_json, messages_json, generated_text,
-  claims_json, notes_json, index_version, ranking_version, embedding_provider, state, hops_json, corpus_revision
+  claims_json, notes_json, index_version, ranking_version, embedding_provider,
+  coalesce(state, iif(refusal_reason IS NULL, 'unsure', 'refused')) AS state, hops_json, corpus_revision
 FROM answers
 WHERE trace_id = :trace_id;

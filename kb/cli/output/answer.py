@@ -80,7 +80,8 @@ def show_answer(answer: Answer, *, explain: bool, shown: str = "") -> None:
             echo_folded(checked_heading(query_language(answer.question)), style=QUIET)
     if explain and answer.claims:
         _show_claims(answer)
-    says_itself = len(answer.hops) > 1 and answer.model.provider == "extractive"  # each part, whether kb is sure of it
+    # Each part says whether kb is sure of it.
+    says_itself = len(answer.hops) > 1 and answer.written.model.provider == "extractive"
     if answer.state == "unsure" and not says_itself:
         echo_folded(unsure_heading(query_language(answer.question)), style=HEADING)
     if is_new and (answer.refusal_reason is not None or not explain):
@@ -156,7 +157,7 @@ def _show_hops(answer: Answer) -> None:
 def _show_trace(answer: Answer) -> None:
     if answer.hops:
         _show_hops(answer)
-    retrieval, evidence = answer.retrieval, answer.evidence
+    retrieval, evidence = answer.retrieval, answer.retrieval.evidence
     echo_folded("retrieval trace", style=QUIET)
     rows = [("query", plain_line(answer.search_query)), ("mode", retrieval.mode), ("k", str(retrieval.k))]
     if evidence is not None:
@@ -168,7 +169,7 @@ def _show_trace(answer: Answer) -> None:
     rows.append(("chunks", f"{retrieval.chunks_used} used of {retrieval.chunks_returned}"))
     for name, value in rows:
         echo_folded(value, head=f"  {name:<10} ")
-    for hit in answer.hits:
+    for hit in answer.retrieval.hits:
         found = hit.retrieval
         words = "-" if found.lexical_score is None else f"{found.lexical_score:.1f}"
         meaning = "-" if found.vector_score is None else f"{found.vector_score:.2f}"
@@ -193,32 +194,32 @@ def _show_candidates(answer: Answer) -> None:
 
 
 def _footer(answer: Answer) -> list[str]:
-    retrieval, evidence = answer.retrieval, answer.evidence
+    retrieval, evidence = answer.retrieval, answer.retrieval.evidence
     language = query_language(answer.question)
-    is_quoted = answer.model.provider == "extractive"
+    is_quoted = answer.written.model.provider == "extractive"
     is_sure = answer.state == "answered"
     reason, grounded = answer.refusal_reason, answer.grounded
     parts = [outcome_words(language, reason, is_quoted=is_quoted, grounded=grounded, is_sure=is_sure)]
-    if answer.model.id != "none":
+    if answer.written.model.id != "none":
         if not is_quoted:
-            parts += [answer.model.id, answer.prompt_template_version]
+            parts += [answer.written.model.id, answer.prompt_template_version]
         cited = sum(citation.marker is not None for citation in answer.citations)
         parts.append(share_words(language, cited, retrieval.chunks_used))
     if evidence is not None:
         gate = f" < {retrieval.score_gate:.2f}" if reason == "score_gate" else ""
         parts.append(evidence_words(language, f"{two_places(evidence.value)}{gate}"))
-    parts.append(f"{answer.usage.latency_ms} ms")
+    parts.append(f"{answer.written.usage.latency_ms} ms")
     return parts
 
 
 def _details(answer: Answer) -> Iterator[str]:
-    usage = answer.usage
-    if answer.model.provider == "extractive":
-        yield answer.model.id
+    usage = answer.written.usage
+    if answer.written.model.provider == "extractive":
+        yield answer.written.model.id
     else:
         yield f"prompt {usage.prompt_tokens} tokens  completion {usage.completion_tokens} tokens"
-    yield f"embedding {answer.embedding.id if answer.embedding else '-'}"
-    yield f"index {answer.index_version}"
-    if answer.ranking_version:
-        yield f"ranked by {answer.ranking_version}"
+    yield f"embedding {answer.retrieval.embedding.id if answer.retrieval.embedding else '-'}"
+    yield f"index {answer.retrieval.index_version}"
+    if answer.retrieval.ranking_version:
+        yield f"ranked by {answer.retrieval.ranking_version}"
     yield answer.retrieval.trace_id

@@ -5,24 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from functools import partial
+from functools import partial, reduce
 from itertools import chain, count
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast
 
 from kb.answer.spans import with_spans
 from kb.domain.answers import (
     Answer,
     AnswerCitation,
-    AnswerState,
     Claim,
     EmbeddingRef,
     Evidence,
     Hop,
     HopPlace,
-    RefusalReason,
     RetrievalSummary,
     SecondVerdict,
     Turn,
+    Written,
 )
 from kb.domain.citations import citation_from_json, citation_to_json
 from kb.domain.generation import Message, ModelRef, TokenUsage
@@ -39,9 +38,6 @@ from kb.store.connection import Connection, open_writer, sqlite_errors, transact
 _Record = TypeVar("_Record")
 
 _TITLE_CHARS = 80
-
-# The provider of answers stored before it was recorded.
-_UNKNOWN_PROVIDER = "unknown"
 
 
 def record_answer(db: Connection, answer: Answer, settings: Mapping[str, object], now_s: int) -> Answer:
@@ -106,48 +102,34 @@ def show_conversation(session: Base, name: str) -> list[Answer]:
     return [find_answer(session, each.trace_id) for each in reversed(summaries)]
 
 
+# The columns of a row, each with the place in an answer that it holds; those of `_JSON` hold JSON.
+_PLACES = """
+    trace_id=retrieval.trace_id query=question search_query answer=text grounded state refusal_reason created_at
+    conversation_id turn_index prompt_template_version retrieval_mode=retrieval.mode retrieval_k=retrieval.k
+    score_gate=retrieval.score_gate top_score=retrieval.top_score chunks_returned=retrieval.chunks_returned
+    chunks_used=retrieval.chunks_used index_version=retrieval.index_version
+    ranking_version=retrieval.ranking_version embedding_model_id=retrieval.embedding.id
+    embedding_dimensions=retrieval.embedding.dimensions embedding_provider=retrieval.embedding.provider
+    model_id=written.model.id model_provider=written.model.provider prompt_tokens=written.usage.prompt_tokens
+    completion_tokens=written.usage.completion_tokens latency_ms=written.usage.latency_ms
+    generated_text=written.generated_text calibration=retrieval.evidence citations_json=citations claims_json=claims
+    notes_json=notes hops_json=hops packed_chunks_json=written.packed messages_json=written.messages
+"""
+_COLUMNS = {
+    column: (path or column).split(".") for column, _, path in (each.partition("=") for each in _PLACES.split())
+}
+_JSON = ("calibration", "_json")
+
+
 def stored_answer(row: queries.AnswerRow) -> Answer:
     """The answer in a row, without hits, which are not stored."""
-    state: AnswerState = "unsure" if row.refusal_reason is None else "refused"  # where an older kb did not say
-    answer = Answer(
-        question=row.query,
-        search_query=row.search_query,
-        text=row.answer,
-        citations=_read_all(AnswerCitation, row.citations_json),
-        claims=_read_all(Claim, row.claims_json),
-        grounded=bool(row.grounded),
-        refusal_reason=next((each for each in get_args(RefusalReason) if each == row.refusal_reason), None),
-        model=ModelRef(row.model_id, row.model_provider),
-        embedding=EmbeddingRef(
-            row.embedding_model_id, row.embedding_dimensions or 0, row.embedding_provider or _UNKNOWN_PROVIDER
-        )
-        if row.embedding_model_id
-        else None,
-        prompt_template_version=row.prompt_template_version,
-        retrieval=RetrievalSummary(
-            row.trace_id,
-            row.retrieval_mode,  # type: ignore[arg-type]  # CHECKed by the table
-            row.retrieval_k,
-            row.score_gate,
-            row.top_score,
-            row.chunks_returned,
-            row.chunks_used,
-        ),
-        evidence=_read(Evidence, json.loads(row.calibration)) if row.calibration else None,
-        usage=TokenUsage(row.prompt_tokens or 0, row.completion_tokens or 0, row.latency_ms or 0),
-        created_at=row.created_at,
-        index_version=row.index_version,
-        ranking_version=row.ranking_version,
-        packed=tuple(map(_read_passage, json.loads(row.packed_chunks_json or "[]"))),
-        messages=_read_all(Message, row.messages_json),
-        generated_text=row.generated_text,
-        notes=tuple(json.loads(row.notes_json)),
-        conversation_id=row.conversation_id,
-        turn_index=row.turn_index,
-        state=next((each for each in get_args(AnswerState) if each == row.state), state),
-        hops=_read_all(Hop, row.hops_json),
-    )
-    return with_spans(answer)
+    said: dict[str, Any] = {}
+    for column, (*parts, field) in _COLUMNS.items():
+        value = getattr(row, column)
+        if value is not None:
+            part = reduce(lambda whole, name: whole.setdefault(name, {}), parts, said)
+            part[field] = json.loads(value) if column.endswith(_JSON) else value
+    return with_spans(_read(Answer, said | {"grounded": bool(row.grounded)}))
 
 
 def conversation(db: Connection, session_id: str) -> tuple[Turn, ...]:
@@ -159,46 +141,12 @@ def conversation(db: Connection, session_id: str) -> tuple[Turn, ...]:
 
 
 def _row(answer: Answer, settings: Mapping[str, object]) -> dict[str, Any]:
-    embedding = answer.embedding
-    return {
-        "trace_id": answer.retrieval.trace_id,
-        "query": answer.question,
-        "answer": answer.text,
-        "grounded": int(answer.grounded),
-        "refusal_reason": answer.refusal_reason,
-        "model_id": answer.model.id,
-        "model_provider": answer.model.provider,
-        "embedding_model_id": embedding.id if embedding else None,
-        "embedding_dimensions": embedding.dimensions if embedding else None,
-        "embedding_provider": embedding.provider if embedding else None,
-        "prompt_template_version": answer.prompt_template_version,
-        "retrieval_mode": answer.retrieval.mode,
-        "retrieval_k": answer.retrieval.k,
-        "score_gate": answer.retrieval.score_gate,
-        "top_score": answer.retrieval.top_score,
-        "chunks_returned": answer.retrieval.chunks_returned,
-        "chunks_used": answer.retrieval.chunks_used,
-        "citations_json": _json(answer.citations),
-        "packed_chunks_json": _json([_passage_fields(each) for each in answer.packed]),
-        "prompt_tokens": answer.usage.prompt_tokens,
-        "completion_tokens": answer.usage.completion_tokens,
-        "latency_ms": answer.usage.latency_ms,
-        "created_at": answer.created_at,
-        "conversation_id": answer.conversation_id,
-        "turn_index": answer.turn_index,
-        "search_query": answer.search_query,
-        "evidence": answer.evidence.value if answer.evidence else None,
-        "calibration": _json(answer.evidence) if answer.evidence else None,
-        "settings_json": _json(settings),
-        "messages_json": _json(answer.messages),
-        "generated_text": answer.generated_text,
-        "claims_json": _json(answer.claims),
-        "notes_json": _json(answer.notes),
-        "index_version": answer.index_version,
-        "ranking_version": answer.ranking_version,
-        "state": answer.state,
-        "hops_json": _json(answer.hops) if answer.hops else None,
-    }
+    evidence = answer.retrieval.evidence
+    row: dict[str, Any] = {"settings_json": _json(settings), "evidence": evidence and evidence.value}
+    for column, path in _COLUMNS.items():
+        value = reduce(lambda record, name: record and getattr(record, name), path, cast(Any, answer))
+        row[column] = _json(value) if column.endswith(_JSON) and value is not None else value
+    return row
 
 
 def _json(value: object) -> str:
@@ -207,6 +155,8 @@ def _json(value: object) -> str:
 
 def _plain(value: Any) -> Any:
     """A value as JSON: citations in their stored form, other records by their field names."""
+    if isinstance(value, Passage):
+        value = _passage_fields(value)
     if isinstance(value, dict):
         return {
             name: citation_to_json(each) if name == "citation" and each is not None else _plain(each)
@@ -219,19 +169,14 @@ def _plain(value: Any) -> Any:
 
 def _read(kind: Callable[..., _Record], stored: Mapping[str, Any]) -> _Record:
     """Builds a record from its stored fields; fields that only an older kb had are ignored."""
-    nested: dict[str, Callable[[Mapping[str, Any]], object]] = {
-        "citation": citation_from_json,
-        "second": partial(_read, SecondVerdict),
-        "places": partial(_read, HopPlace),
-    }
-
-    def field(name: str, value: Any) -> Any:
-        if isinstance(value, list):
-            return tuple(nested[name](each) for each in value) if name in nested else tuple(value)
-        return nested[name](value) if name in nested and value is not None else value
-
     known = getattr(kind, "_fields", ())
-    return kind(**{name: field(name, value) for name, value in stored.items() if name in known})
+    return kind(**{name: _read_field(name, value) for name, value in stored.items() if name in known})
+
+
+def _read_field(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_read_field(name, each) for each in value)
+    return _RECORDS[name](value) if isinstance(value, dict) else value
 
 
 # The fields of a passage that are stored with an answer, in order; `spans_json` follows.
@@ -269,8 +214,23 @@ def _read_passage(stored: Mapping[str, Any]) -> Passage:
     )
 
 
-def _read_all(kind: Callable[..., _Record], stored: str | None) -> tuple[_Record, ...]:
-    return tuple(_read(kind, each) for each in json.loads(stored or "[]"))
+# What makes the records of an answer, by the fields that hold them.
+_RECORDS: dict[str, Callable[[Mapping[str, Any]], object]] = {
+    "citation": citation_from_json,
+    "packed": _read_passage,
+    "retrieval": partial(_read, RetrievalSummary),
+    "embedding": partial(_read, EmbeddingRef),
+    "evidence": partial(_read, Evidence),
+    "written": partial(_read, Written),
+    "model": partial(_read, ModelRef),
+    "messages": partial(_read, Message),
+    "usage": partial(_read, TokenUsage),
+    "citations": partial(_read, AnswerCitation),
+    "claims": partial(_read, Claim),
+    "second": partial(_read, SecondVerdict),
+    "hops": partial(_read, Hop),
+    "places": partial(_read, HopPlace),
+}
 
 
 def list_answers(session: Base, limit: int | None) -> list[AnswerSummary]:

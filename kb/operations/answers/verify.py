@@ -127,7 +127,7 @@ class _Checking:
         quote, cited = claim.quote, claim.citation
         assert quote is not None
         assert cited is not None
-        sources = {passage.doc_path: passage.source_path for passage in answer.packed}
+        sources = {passage.doc_path: passage.source_path for passage in answer.written.packed}
         if (lines := cited_lines(cited)) is not None:
             found = self._in_lines(quote, lines, self._file_of(cited.path, sources))
         else:
@@ -154,7 +154,7 @@ class _Checking:
 
     def _other_commits(self, path: str, answer: Answer) -> tuple[str, str] | tuple[()]:
         """The commits of the file's repository then and now; empty if they are equal or unknown."""
-        cited = ((each.commit, each.source_path) for each in answer.packed if each.doc_path == path)
+        cited = ((each.commit, each.source_path) for each in answer.written.packed if each.doc_path == path)
         then, source = next(cited, (None, ""))
         top = None if then is None else top_of(os.path.dirname(source))
         now = None if top is None else commit_at(top)

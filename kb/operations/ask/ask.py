@@ -13,13 +13,13 @@ from contextlib import closing
 
 from kb.answer.spans import with_spans
 from kb.answer.wording import say, why
-from kb.domain.answers import Answer, Retrieved
+from kb.domain.answers import Answer, Retrieved, Written
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery, SearchResult
 from kb.domain.text import stored_text
 from kb.errors import KbError, NotIndexed, StoreError, UsageError
 from kb.operations.answers.records import record_answer
-from kb.operations.ask.findings import AskRequest, Findings, Written, settings_of
+from kb.operations.ask.findings import AskRequest, Findings, settings_of
 from kb.operations.ask.retrieve import retrieve
 from kb.operations.ask.write import EXTRACTIVE, answer_found
 from kb.operations.opening.base import Base

@@ -12,12 +12,12 @@ from time import monotonic
 from kb.answer.prompt import MOST_REPLY_TOKENS, next_messages, plan_messages, read_next, read_plan
 from kb.answer.questions import Part, split_question
 from kb.answer.wording import say
-from kb.domain.answers import Answer, Hop, HopPlace, HopReason, HopTaken
+from kb.domain.answers import Answer, Hop, HopPlace, HopReason, HopTaken, Written
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import Passage
 from kb.errors import ModelError
-from kb.operations.ask.findings import Findings, Written
+from kb.operations.ask.findings import Findings
 from kb.operations.ask.generate import Generation, generate_answer
 from kb.operations.ask.retrieve import retrieve
 from kb.operations.ask.write import EXTRACTIVE, quote_found, write_or_quote
@@ -122,12 +122,12 @@ def answer_deep(base: Base, whole: Findings, handle: RunHandle) -> tuple[Answer,
     """The answer or refusal with its steps, and the error that ended it, None without one."""
     steps = Steps(base, whole, handle)
     answer, fault = write_or_quote(base, whole, lambda model: _written(steps, model), lambda: _quoted(steps))
-    usage, asked = answer.usage, steps.usage  # the cost of the questions about the steps
+    usage, asked = answer.written.usage, steps.usage  # the cost of the questions about the steps
     spent = usage._replace(
         prompt_tokens=usage.prompt_tokens + asked.prompt_tokens,
         completion_tokens=usage.completion_tokens + asked.completion_tokens,
     )
-    return answer._replace(hops=tuple(steps.hops), usage=spent), fault
+    return answer._replace(hops=tuple(steps.hops), written=answer.written._replace(usage=spent)), fault
 
 
 def _written(steps: Steps, model: LanguageModel) -> Generation | None:
@@ -233,17 +233,17 @@ def _joined(steps: Steps, made: list[tuple[Hop, Answer]]) -> Answer:
     """One answer made of the answers or refusals of the parts, each below its question."""
     whole, language = steps.whole, steps.whole.language
     given = [answer for _, answer in made if answer.refusal_reason is None]
-    packed = {passage.chunk_id: passage for answer in reversed(given) for passage in answer.packed}
+    packed = {passage.chunk_id: passage for answer in reversed(given) for passage in answer.written.packed}
     text = "\n\n".join(_shown(language, place, hop, answer) for place, (hop, answer) in enumerate(made, 1))
     claims = tuple(claim for answer in given for claim in answer.claims)
     is_sure = all(answer.state == "answered" for _, answer in made)
-    least = min((answer.evidence for answer in given if answer.evidence is not None), default=None)
+    least = min(filter(None, (answer.retrieval.evidence for answer in given)), default=None)
     answer = whole.answer(Written(EXTRACTIVE, tuple(packed.values())), text, claims, ())
     return answer._replace(
         citations=tuple(each for answer in given for each in answer.citations),
         grounded=all(answer.grounded for answer in given),
         state="answered" if is_sure else "unsure",
-        evidence=least,
+        retrieval=answer.retrieval._replace(evidence=least),
         notes=tuple(dict.fromkeys(note for answer in given for note in answer.notes)),
     )
 

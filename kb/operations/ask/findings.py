@@ -21,10 +21,11 @@ from kb.domain.answers import (
     RefusalReason,
     RetrievalSummary,
     Turn,
+    Written,
 )
 from kb.domain.citations import CodeCitation, cited_as
 from kb.domain.filters import SearchFilters
-from kb.domain.generation import Message, ModelRef, TokenUsage
+from kb.domain.generation import ModelRef
 from kb.domain.search import Passage, SearchMode, SearchQuery, SearchResult, Sentence
 from kb.language.detect import query_language
 from kb.operations.opening.clock import now_utc
@@ -60,16 +61,6 @@ class AskRequest(NamedTuple):
 def request_for(query: SearchQuery) -> AskRequest:
     """A request to answer the question of a search, as configured; the sort order of the search is ignored."""
     return AskRequest(query.text, query.mode, query.k, query.filters)
-
-
-class Written(NamedTuple):
-    """The model that answered, its input, and its output before the checks."""
-
-    model: ModelRef
-    packed: tuple[Passage, ...] = ()
-    messages: tuple[Message, ...] = ()
-    usage: TokenUsage = TokenUsage(0, 0, 0)
-    generated_text: str | None = None
 
 
 NOTHING_WRITTEN = Written(ModelRef("none", "extractive"))
@@ -132,9 +123,8 @@ class Findings(NamedTuple):
         """The answer with these claims, which cite the `cited` passages. If only a doubt makes it unsure, a note states
         the doubt.
         """
-        state, doubt = self.sureness
-        made = self._made(written, text, claims, _citations(claims, cited), notes if doubt is None else (*notes, doubt))
-        return made._replace(state="answered" if made.grounded and state == "answered" else "unsure")
+        _, doubt = self.sureness
+        return self._made(written, text, claims, _citations(claims, cited), notes if doubt is None else (*notes, doubt))
 
     def refusal(
         self,
@@ -153,8 +143,7 @@ class Findings(NamedTuple):
         near = None if self.judgement is None else self.judgement.near()
         hits = [hit for hit in self.result.hits if near is None or hit.chunk_id in near][:NEAREST_SHOWN]
         nearest = tuple(_candidate(hit, said.get(hit.chunk_id)) for hit in hits)
-        refused = self._made(written, text or say(self.language, reason), claims, nearest, notes)
-        return refused._replace(refusal_reason=reason, grounded=False)
+        return self._made(written, text or say(self.language, reason), claims, nearest, notes, reason)
 
     def _made(
         self,
@@ -163,20 +152,21 @@ class Findings(NamedTuple):
         claims: tuple[Claim, ...],
         citations: tuple[AnswerCitation, ...],
         notes: tuple[str, ...],
+        reason: RefusalReason | None = None,
     ) -> Answer:
         request, hits = self.request, self.result.hits
         session = request.session_id
+        grounded = reason is None and all(claim.status == "supported" for claim in claims if claim.status != "dropped")
+        is_sure = grounded and self.state == "answered"
         return Answer(
             question=request.question,
             search_query=self.search_text,
             text=text,
             citations=citations,
             claims=claims,
-            grounded=all(claim.status == "supported" for claim in claims if claim.status != "dropped"),
-            refusal_reason=None,
-            model=written.model,
-            embedding=self.embedding,
-            prompt_template_version=self.config.rag.prompt_template_version,
+            grounded=grounded,
+            state="refused" if reason is not None else "answered" if is_sure else "unsure",
+            refusal_reason=reason,
             retrieval=RetrievalSummary(
                 "ret_" + os.urandom(6).hex(),
                 self.result.query.mode,
@@ -185,16 +175,17 @@ class Findings(NamedTuple):
                 hits[0].score if hits else 0.0,
                 len(hits),
                 len(written.packed),
+                self.result.index_version,
+                self.result.ranking_version or None,
+                self.embedding,
+                self.evidence,
+                hits,
             ),
-            evidence=self.evidence,
-            usage=written.usage._replace(latency_ms=round((time.monotonic() - self.started) * 1000)),
+            written=written._replace(
+                usage=written.usage._replace(latency_ms=round((time.monotonic() - self.started) * 1000))
+            ),
+            prompt_template_version=self.config.rag.prompt_template_version,
             created_at=now_utc(),
-            index_version=self.result.index_version,
-            ranking_version=self.result.ranking_version or None,
-            hits=hits,
-            packed=written.packed,
-            messages=written.messages,
-            generated_text=written.generated_text,
             notes=notes if self.result.note is None else (self.result.note, *notes),
             conversation_id=session,
             turn_index=None if session is None else len(self.history),

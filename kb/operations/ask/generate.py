@@ -10,12 +10,12 @@ from kb.answer.checks import check_claims
 from kb.answer.generated_text import MarkerFilter, ThoughtFilter, is_refusal, show_markers, without_thoughts
 from kb.answer.prompt import build_prompt
 from kb.answer.wording import judged_words, say, why
-from kb.domain.answers import Answer, Claim, ClaimStatus, Generated
+from kb.domain.answers import Answer, Claim, ClaimStatus, Generated, Written
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
 from kb.domain.run_handle import RunHandle
 from kb.domain.search import Passage
 from kb.errors import ModelError
-from kb.operations.ask.findings import Findings, Written
+from kb.operations.ask.findings import Findings
 from kb.operations.opening.base import Base
 
 # A longer text has gone astray, however few tokens it counts.

@@ -13,13 +13,13 @@ from kb.answer.pieces import Excerpt
 from kb.answer.quoting import Quoted, quote_briefly, quote_excerpts
 from kb.answer.wording import NAMED_LANGUAGES, say, why
 from kb.answer.words import expectation, words_of
-from kb.domain.answers import Answer
+from kb.domain.answers import Answer, Written
 from kb.domain.code_hits import CodeFound
 from kb.domain.generation import LanguageModel, ModelRef
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.language.dates import time_span
-from kb.operations.ask.findings import Findings, Written
+from kb.operations.ask.findings import Findings
 from kb.operations.opening.base import Base
 from kb.store import queries
 
@@ -83,7 +83,7 @@ def write_or_quote(
         if made.unproven:
             return _noting(_instead(quote(), made.answer, found.language), notes), None
         failed = _noting(made.answer, notes), made.fault
-        if made.fault is None or made.answer.generated_text:
+        if made.fault is None or made.answer.written.generated_text:
             break
         notes = (*notes, say(found.language, "did_not_answer", model.model_ref.id, why(found.language, made.fault)))
     assert failed is not None
@@ -168,8 +168,9 @@ def _instead(quoted: Answer, unproven: Answer, language: str) -> Answer:
     """The quoted answer in place of a model's text that the sources do not support; that text is stored with it."""
     if quoted.refusal_reason is not None:
         return _noting(unproven, quoted.notes)
-    kept = quoted._replace(messages=unproven.messages, generated_text=unproven.generated_text, usage=unproven.usage)
-    return _noting(kept, (say(language, "quoted_instead", unproven.model.id),))
+    model, _, messages, usage, text = unproven.written
+    kept = quoted._replace(written=quoted.written._replace(messages=messages, usage=usage, generated_text=text))
+    return _noting(kept, (say(language, "quoted_instead", model.id),))
 
 
 def _holds_chunks(base: Base) -> bool:
