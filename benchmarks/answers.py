@@ -24,7 +24,7 @@ from kb.answer.pieces import Excerpt, read_excerpts, term_weights
 from kb.domain.citations import LineCitation
 from kb.domain.search import Passage, SearchQuery
 from kb.domain.text import Range
-from kb.operations.opening.base import Base, open_base
+from kb.operations.opening.base import ConnectedBase, open_base
 from kb.operations.search.search import search
 
 SETS = (HELD_OUT, "ask-fastapi", "notes-ko", "golden", KINDS)
@@ -88,7 +88,7 @@ def _held_out(data: Path) -> Iterator[Shown]:
         yield from (_shown(base, asked.root, each) for each in asked.questions)
 
 
-def _shown(base: Base, root: Path, asked: Asked) -> Shown:
+def _shown(base: ConnectedBase, root: Path, asked: Asked) -> Shown:
     """What is shown of the passage that answers a question."""
     (path,) = asked.files
     text = (root / path).read_text(encoding="utf-8").split("\n---\n", 1)[1].strip()

@@ -22,7 +22,7 @@ from kb.operations.answers.records import record_answer
 from kb.operations.ask.findings import AskRequest, Findings, settings_of
 from kb.operations.ask.retrieve import retrieve
 from kb.operations.ask.write import EXTRACTIVE, answer_found
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import Base, ConnectedBase
 from kb.retrieve.filters import with_operators
 
 
@@ -39,7 +39,9 @@ def ask(session: Base, request: AskRequest, handle: RunHandle) -> Answer:
         return _without_index(session, request, error)
 
 
-def answer_question(base: Base, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None) -> Answer:
+def answer_question(
+    base: ConnectedBase, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None
+) -> Answer:
     """Answers one question from an open knowledge base; `searched` is its search result if it is known already."""
     if not request.question.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')

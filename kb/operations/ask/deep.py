@@ -21,7 +21,7 @@ from kb.operations.ask.findings import Findings
 from kb.operations.ask.generate import Generation, generate_answer
 from kb.operations.ask.retrieve import retrieve
 from kb.operations.ask.write import EXTRACTIVE, quote_found, write_or_quote
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import ConnectedBase
 
 # How many places of a step's result are kept.
 _PLACES_KEPT = 5
@@ -30,7 +30,7 @@ _PLACES_KEPT = 5
 class Steps:
     """The questions searched so far, the whole question first, with their results."""
 
-    def __init__(self, base: Base, whole: Findings, handle: RunHandle) -> None:
+    def __init__(self, base: ConnectedBase, whole: Findings, handle: RunHandle) -> None:
         """`whole` are the findings of the whole question."""
         rag = whole.config.rag
         self.base = base
@@ -118,7 +118,7 @@ class Steps:
 _SHOWN_TOKENS = 2_000
 
 
-def answer_deep(base: Base, whole: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
+def answer_deep(base: ConnectedBase, whole: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
     """The answer or refusal with its steps, and the error that ended it, None without one."""
     steps = Steps(base, whole, handle)
     answer, fault = write_or_quote(base, whole, lambda model: _written(steps, model), lambda: _quoted(steps))
@@ -217,7 +217,7 @@ def _quoted(steps: Steps) -> Answer:
     return _joined(steps, made)
 
 
-def _each_quoted(base: Base, wanted: list[tuple[Hop, Findings]]) -> list[tuple[Hop, Answer]]:
+def _each_quoted(base: ConnectedBase, wanted: list[tuple[Hop, Findings]]) -> list[tuple[Hop, Answer]]:
     """The answer of each step, with markers numbered across all answers."""
     made: list[tuple[Hop, Answer]] = []
     first = 1

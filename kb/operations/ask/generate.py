@@ -16,7 +16,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import Passage
 from kb.errors import ModelError
 from kb.operations.ask.findings import Findings
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import ConnectedBase
 
 # A longer text has gone astray, however few tokens it counts.
 _MOST_CHARS = 200_000
@@ -46,7 +46,7 @@ class _Text(NamedTuple):
 
 
 def generate_answer(
-    base: Base,
+    base: ConnectedBase,
     found: Findings,
     passages: tuple[Passage, ...],
     model: LanguageModel,
@@ -81,7 +81,7 @@ def generate_answer(
 
 
 def _checked(
-    base: Base, found: Findings, text: str, packed: tuple[Passage, ...], model: LanguageModel
+    base: ConnectedBase, found: Findings, text: str, packed: tuple[Passage, ...], model: LanguageModel
 ) -> tuple[tuple[Claim, ...], tuple[str, ...]]:
     """The sentences of a text, checked by the rules and the claim judge, and notes, such as that the judge failed."""
     try:

@@ -25,7 +25,7 @@ from kb.language.pages import lists_pages
 from kb.language.sentences import sentence_ranges
 from kb.operations.answers.records import conversation
 from kb.operations.ask.findings import AskRequest, Findings, code_passage
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import ConnectedBase
 from kb.operations.search.search import search, vector_source
 from kb.store import queries
 from kb.store.connection import Connection
@@ -41,7 +41,9 @@ def search_for(request: AskRequest, text: str) -> SearchQuery:
     return SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
 
 
-def retrieve(base: Base, request: AskRequest, started: float, searched: SearchResult | None = None) -> Findings:
+def retrieve(
+    base: ConnectedBase, request: AskRequest, started: float, searched: SearchResult | None = None
+) -> Findings:
     """The findings of the question as resolved in its conversation; if these have no evidence, of the question as
     typed.
 
@@ -59,7 +61,7 @@ def retrieve(base: Base, request: AskRequest, started: float, searched: SearchRe
 
 
 def _found(
-    base: Base,
+    base: ConnectedBase,
     request: AskRequest,
     history: tuple[Turn, ...],
     text: str,
@@ -107,7 +109,7 @@ def quotable_passages(db: Connection, hits: Iterable[Passage]) -> dict[str, Pass
     return quotable | {row.chunk_id: quotable[row.chunk_id]._replace(lang=row.lang) for row in rows}
 
 
-def _judged(base: Base, result: SearchResult, passages: Sequence[Passage]) -> Judgement | None:
+def _judged(base: ConnectedBase, result: SearchResult, passages: Sequence[Passage]) -> Judgement | None:
     """The judgement of a search result; None without passages.
 
     `passages` are the first hits that have sentences, in the order for which the judgement was fitted.
@@ -130,7 +132,7 @@ def _judged(base: Base, result: SearchResult, passages: Sequence[Passage]) -> Ju
     )
 
 
-def _with_share(base: Base, result: SearchResult, found: RetrievalDetail) -> RetrievalDetail:
+def _with_share(base: ConnectedBase, result: SearchResult, found: RetrievalDetail) -> RetrievalDetail:
     """The scores of a hit with its share of the question's words, which a search by words alone does not compute."""
     if found.lexical_share is not None or found.lexical_score is None:
         return found

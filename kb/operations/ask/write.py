@@ -20,7 +20,7 @@ from kb.domain.run_handle import RunHandle
 from kb.errors import ModelError
 from kb.language.dates import time_span
 from kb.operations.ask.findings import Findings
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import ConnectedBase
 from kb.store import queries
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _COUNTED = re.compile(r"\d\s?(?:일|주|개월|달|년) ?[전뒤후]")
 EXTRACTIVE = ModelRef("extractive-v1", "extractive")
 
 
-def answer_found(base: Base, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
+def answer_found(base: ConnectedBase, found: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
     """The answer or refusal, and the error that ended it, None without one."""
     refused = _refusal(base, found)
     if refused is not None:
@@ -51,13 +51,13 @@ def answer_found(base: Base, found: Findings, handle: RunHandle) -> tuple[Answer
     return write_or_quote(base, found, write, lambda: _quote(base, found))
 
 
-def quote_found(base: Base, found: Findings) -> Answer:
+def quote_found(base: ConnectedBase, found: Findings) -> Answer:
     """The answer as quoted sentences, or the refusal."""
     return _refusal(base, found) or _quote(base, found)
 
 
 def write_or_quote(
-    base: Base,
+    base: ConnectedBase,
     found: Findings,
     write: Callable[[LanguageModel], Generation | None],
     quote: Callable[[], Answer],
@@ -90,14 +90,14 @@ def write_or_quote(
     return failed
 
 
-def _refusal(base: Base, found: Findings) -> Answer | None:
+def _refusal(base: ConnectedBase, found: Findings) -> Answer | None:
     """The refusal, if the findings allow no answer; else None."""
     if not found.result.hits:
         return found.refusal("no_chunks" if _holds_chunks(base) else "no_index")
     return found.refusal("score_gate") if found.state == "refused" else None
 
 
-def _quote(base: Base, found: Findings) -> Answer:
+def _quote(base: ConnectedBase, found: Findings) -> Answer:
     """Sentences of the notes, word for word."""
     written = Written(EXTRACTIVE, found.passages)
     if found.code is not None:
@@ -122,7 +122,7 @@ def _quote(base: Base, found: Findings) -> Answer:
 
 
 def _newest_first(
-    base: Base, judged: Judgement, excerpts: tuple[Excerpt, ...]
+    base: ConnectedBase, judged: Judgement, excerpts: tuple[Excerpt, ...]
 ) -> tuple[tuple[Excerpt, ...], tuple[str, ...]]:
     """The excerpts, of two places that differ the newer first, and the days of both, empty if they are unknown or
     equal.
@@ -137,7 +137,7 @@ def _newest_first(
     return (*(each for _, each in days), *excerpts[2:]), tuple(day for day, _ in days)
 
 
-def _written_on(base: Base, language: str, quoted: Quoted) -> tuple[str, ...]:
+def _written_on(base: ConnectedBase, language: str, quoted: Quoted) -> tuple[str, ...]:
     """A note on when a quoted "next Friday" was written, if its document says so; empty if nothing quoted names such a
     day.
     """
@@ -173,7 +173,7 @@ def _instead(quoted: Answer, unproven: Answer, language: str) -> Answer:
     return _noting(kept, (say(language, "quoted_instead", model.id),))
 
 
-def _holds_chunks(base: Base) -> bool:
+def _holds_chunks(base: ConnectedBase) -> bool:
     return base.index.state.chunks + base.index.state.code_chunks > 0
 
 

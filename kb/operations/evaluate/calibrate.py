@@ -19,7 +19,7 @@ from kb.operations.ask.away import asking
 from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import JUDGED_HITS, retrieve
 from kb.operations.evaluate.question import expected_passages
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import Base, ConnectedBase
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """The gates that are shown, beside the configured one."""
@@ -113,7 +113,7 @@ def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandl
 
 
 def _ask_all(
-    base: Base, questions: Sequence[Question], file: Path, handle: RunHandle, notes: list[str]
+    base: ConnectedBase, questions: Sequence[Question], file: Path, handle: RunHandle, notes: list[str]
 ) -> list[Judged]:
     """Asks every question; `file` is the one of the answerable questions. `notes` are told what a cluster could not."""
     with base.snapshot():

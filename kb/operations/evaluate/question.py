@@ -20,7 +20,7 @@ from kb.language.detect import query_language
 from kb.operations.ask.ask import answer_question
 from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import search_for
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import ConnectedBase
 from kb.operations.search.search import ranking_version, search, vector_source
 from kb.scan.read import read_bytes
 from kb.store import queries
@@ -42,7 +42,7 @@ def expected_passages(db: Connection, golden: GoldenSet) -> dict[str, Expected]:
 class GoldenAsker:
     """Asks golden questions with loaded models; each question is timed from its text to its hits."""
 
-    def __init__(self, base: Base, mode: SearchMode, k: int, *, with_answers: bool) -> None:
+    def __init__(self, base: ConnectedBase, mode: SearchMode, k: int, *, with_answers: bool) -> None:
         """`with_answers`: each question is also answered.
 
         Raises: ModelMissing if the mode needs vectors and there are none, as a search by words measures something else.

@@ -27,7 +27,7 @@ from kb.eval.outcome import Expected
 from kb.eval.report import comparison_page, write_run_files
 from kb.operations.answers.verify import look_up, verify
 from kb.operations.evaluate.question import CitedFiles, GoldenAsker, expected_passages, file_hash
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import Base, ConnectedBase
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.jobs import NewJob, recorded
 from kb.operations.opening.paging import corpus_revision
@@ -55,7 +55,7 @@ class RunRequest:
     with_ask: bool = False
 
 
-def begin_run(base: Base, db: Connection, golden: GoldenSet, request: RunRequest, ranking: str) -> EvalRun:
+def begin_run(base: ConnectedBase, db: Connection, golden: GoldenSet, request: RunRequest, ranking: str) -> EvalRun:
     """The unfinished run with the same questions, corpus, settings and versions, or else a new run.
 
     `base` is measured, with the ranking labelled `ranking`; the run is stored through `db`.
@@ -141,7 +141,7 @@ def _snapshot(config: Config, request: RunRequest) -> dict[str, object]:
     return {**settings, "with_ask": request.with_ask}
 
 
-def _versions(base: Base, ranking: str) -> dict[str, object]:
+def _versions(base: ConnectedBase, ranking: str) -> dict[str, object]:
     """The versions of the index, its vectors and the ranking."""
     made = queries.select_index_versions(base.db)
     held = mirrored(base.db)

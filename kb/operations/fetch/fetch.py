@@ -22,7 +22,7 @@ from kb.domain.results.fetched import (
 )
 from kb.errors import InvalidCursor, KbError, StoreError, UsageError
 from kb.operations.fetch.places import Place, PlaceText, Texts, find_places, line_range
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import Base, ConnectedBase
 from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cursor, token_counter, write_cursor
 from kb.store import queries
 
@@ -80,7 +80,7 @@ class _Fetching:
 
     def __init__(
         self,
-        base: Base,
+        base: ConnectedBase,
         request: FetchRequest,
         start: _Start,
         revision: int,

@@ -13,7 +13,7 @@ from kb.domain.results.viewing import BrokenLink, BrokenLinks, NearDocument, Nea
 from kb.domain.sources import Sources, source_and_path
 from kb.language.links import folded, last_part
 from kb.operations.fetch.places import find_places, require_document
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import Base, ConnectedBase
 from kb.operations.opening.vectors import borrowed_vectors
 from kb.scan.read import is_there
 from kb.store import queries
@@ -48,7 +48,7 @@ def _once(links: list[LinkRow]) -> list[LinkRow]:
     return list(first.values())
 
 
-def links_around(base: Base, doc_id: str) -> tuple[list[LinkRow], list[LinkRow]]:
+def links_around(base: ConnectedBase, doc_id: str) -> tuple[list[LinkRow], list[LinkRow]]:
     """The links of a document, and the links of others that reach it; at most 500 of each."""
     ids = json.dumps([doc_id])
     out = queries.list_links(base.db, from_ids_json=ids, to_ids_json=None, broken=0, row_limit=_MOST_SHOWN)

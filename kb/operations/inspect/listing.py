@@ -28,7 +28,7 @@ from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, ModelError, NotIndexed, UsageError
 from kb.operations.fetch.places import definitions
 from kb.operations.inspect.inspect import corpus_stats
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import Base, ConnectedBase
 from kb.operations.opening.jobs import last_jobs
 from kb.operations.opening.paging import corpus_revision, read_cursor, write_cursor
 from kb.operations.search.search import read_question, resolved
@@ -95,7 +95,7 @@ def _start(what: ListedKind, glob: str | None, state: dict[str, object]) -> int:
     return start
 
 
-def _sources(base: Base, documents: str | None) -> list[Listed]:
+def _sources(base: ConnectedBase, documents: str | None) -> list[Listed]:
     """The sources of the documents with their counts; empty if there is only the workspace."""
     known = {each.name: each for each in base.config.sources.every}
     rows = queries.count_sources(base.db, doc_ids_json=documents) if len(known) > 1 else ()
@@ -308,7 +308,7 @@ def _without_facet(filters: SearchFilters, facet: str) -> SearchFilters:
     return with_values(filters, chosen[0], ())._replace(passing=None) if chosen else filters
 
 
-def _holding(base: Base, query: SearchQuery, filters: SearchFilters) -> dict[str, int]:
+def _holding(base: ConnectedBase, query: SearchQuery, filters: SearchFilters) -> dict[str, int]:
     """The documents that pass, with the number of their passages that contain a word of the question, by id."""
     read = read_question(base, query)
     if query.mode == "vector" or not read.match_expr:

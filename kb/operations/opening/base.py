@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from copy import copy
 from functools import cached_property
 from pathlib import Path
 from threading import Event, Lock
@@ -55,11 +54,7 @@ PAUSE_S = 0.05
 
 
 class Base:
-    """A configuration with loaded models and connections. Inside `reading` it is bound to one connection.
-
-    Everything that is read through a connection is cached, and read again after the database or an installed model has
-    changed.
-    """
+    """A configuration with loaded models, and the connections that nobody reads from."""
 
     def __init__(
         self,
@@ -79,20 +74,14 @@ class Base:
         if models is None or models.model_dir != config.model_dir:
             models = LoadedModels(config.model_dir, many=many)
         self.models = models
-        self.hides = False
-        self._config = self._given = config
+        self._config = config
         self._many = many
         self._judge = judge
         self._audience = audience
         self._rules_of: _FileState | None = None
-        self._free: list[tuple[FileIdentity | None, Base]] = []
+        self._free: list[tuple[FileIdentity | None, ConnectedBase]] = []
         self._opening = Lock()
         self._closed = Event()
-        self._connection: Connection | None = None
-        self._data_version = 0
-        self._is_hidden = False
-        self._in_snapshot = False
-        self._has_vector_functions = False
 
     @property
     def config(self) -> Config:
@@ -100,7 +89,7 @@ class Base:
 
         Raises: ConfigError if the file cannot be read any more.
         """
-        if self._connection is None and self._audience is not None:
+        if self._audience is not None:
             now = _state_of(self._config.owner or self._config.file or default_path(os.environ))
             if now != self._rules_of:
                 self._config = with_exposure_now(self._config)
@@ -120,21 +109,33 @@ class Base:
         return SearchDefaults(mode, config.search.default_k, config.rag.max_context_tokens)
 
     @property
-    def db(self) -> Connection:
-        """The connection of this thread; only available inside `reading`."""
-        assert self._connection is not None, "a base is read inside `with base.reading() as base`"
-        return self._connection
+    def pair_order(self) -> PairOrder | None:
+        """The cross-encoder that orders the first hits of a hybrid question; None if none is configured.
+
+        Raises: ConfigError, ModelMissing, ModelCorrupt.
+        """
+        if self.config.rerank.provider == "none":
+            return None
+        from kb.operations.opening.vectors import configured_pair_order
+
+        return configured_pair_order(self.config, self.models)
+
+    @property
+    def judge(self) -> PassageJudge | None:
+        """The model that reads a question and a passage together; None if it is not installed or no model is to be
+        used.
+        """
+        if self.config.models_embedding.provider == "none":
+            return None
+        return self._judge or self.models.judge()
 
     @contextmanager
-    def reading(self) -> Iterator[Base]:
-        """Gives a base with a connection, in the present state, for this thread until the block ends.
+    def reading(self) -> Iterator[ConnectedBase]:
+        """Gives this base with a connection, in the present state, for this thread until the block ends.
 
         Inside another `reading` it gives the same base. A file of an older schema is migrated first. Raises:
         NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly if it cannot be migrated.
         """
-        if self._connection is not None:
-            yield self
-            return
         config = self.config
         file = _identity(config.sqlite)  # before it is opened: a file that replaces it is noticed by the next question
         base = self._free_one(file)
@@ -143,10 +144,8 @@ class Base:
             with sqlite_errors(config.sqlite):
                 if base is None:
                     with self._opening:  # two that migrate at once would be in each other's way
-                        base = self._connected(open_current(config.sqlite), config)
-                elif (config.exposure, config.sources) != (base._given.exposure, base._given.sources):
-                    base._given, base._is_hidden = config, False
-                base.refresh()
+                        base = ConnectedBase(self, open_current(config.sqlite))
+                base.refresh(config)
                 yield base
         except StoreError:
             whole = False
@@ -158,7 +157,7 @@ class Base:
                 base.db.close()
 
     @contextmanager
-    def reading_views(self) -> Iterator[Base]:
+    def reading_views(self) -> Iterator[ConnectedBase]:
         """As `reading`, but first brings the database's views up to date; questions do not need this, as they read
         tables.
         """
@@ -170,29 +169,74 @@ class Base:
             yield base
 
     @contextmanager
-    def snapshot(self) -> Iterator[Base]:
+    def snapshot(self) -> Iterator[ConnectedBase]:
         """As `reading`, but inside the block the state stays the same, whatever others write meanwhile."""
-        with self.reading() as base:
-            if base._in_snapshot:
-                yield base
-                return
-            try:
-                with snapshot(base.db):
-                    base._in_snapshot = True
-                    base.__dict__.pop("index", None)
-                    base.refresh()
-                    yield base
-            except BaseException:
-                base._is_hidden = False  # it was rolled back with all else
-                raise
-            finally:
-                base._in_snapshot = False
+        with self.reading() as base, base.snapshot():
+            yield base
 
     def close(self) -> None:
         """Closes the unused connections; a connection in use is closed when its `reading` ends."""
         self._closed.set()
         while self._free:
             self._free.pop()[1].db.close()
+
+    def _free_one(self, file: FileIdentity | None) -> ConnectedBase | None:
+        """An unused connection to the present file, if any; closes connections to a file that was replaced."""
+        while True:
+            try:
+                opened, base = self._free.pop()
+            except IndexError:
+                return None
+            if opened == file:
+                return base
+            base.db.close()
+
+
+class ConnectedBase(Base):
+    """A base with the connection of one thread, as `Base.reading` gives it.
+
+    Everything that is read through the connection is cached, and read again after the database or an installed model
+    has changed. `hides`: something is hidden from the audience.
+    """
+
+    def __init__(self, base: Base, db: Connection) -> None:
+        """Takes the models of `base`."""
+        super().__init__(base._config, many=base._many, audience=base._audience, models=base.models, judge=base._judge)
+        self.db = db
+        self.hides = False
+        self._given = self._config
+        self._data_version = data_version(db)
+        self._is_hidden = False
+        self._in_snapshot = False
+        self._has_vector_functions = False
+
+    @property
+    def config(self) -> Config:
+        """The configuration, without what would show words that only hidden documents have."""
+        return self._config
+
+    @contextmanager
+    def reading(self) -> Iterator[ConnectedBase]:
+        """Gives this base itself."""
+        yield self
+
+    @contextmanager
+    def snapshot(self) -> Iterator[ConnectedBase]:
+        """Gives this base itself, with its state as it is now until the block ends."""
+        if self._in_snapshot:
+            yield self
+            return
+        try:
+            with snapshot(self.db):
+                self._in_snapshot = True
+                self.__dict__.pop("index", None)
+                self.refresh(self._given)
+                yield self
+        except BaseException:
+            self._is_hidden = False  # it was rolled back with all else
+            raise
+        finally:
+            self._in_snapshot = False
 
     @cached_property
     def index(self) -> Index:
@@ -222,27 +266,6 @@ class Base:
             self._has_vector_functions = True
         return source
 
-    @property
-    def pair_order(self) -> PairOrder | None:
-        """The cross-encoder that orders the first hits of a hybrid question; None if none is configured.
-
-        Raises: ConfigError, ModelMissing, ModelCorrupt.
-        """
-        if self.config.rerank.provider == "none":
-            return None
-        from kb.operations.opening.vectors import configured_pair_order
-
-        return configured_pair_order(self.config, self.models)
-
-    @property
-    def judge(self) -> PassageJudge | None:
-        """The model that reads a question and a passage together; None if it is not installed or no model is to be
-        used.
-        """
-        if self.config.models_embedding.provider == "none":
-            return None
-        return self._judge or self.models.judge()
-
     def visible(self, filters: SearchFilters) -> SearchFilters:
         """The filters, limited to the documents that the audience sees."""
         return filters._replace(among_visible=True) if self.hides else filters
@@ -255,8 +278,13 @@ class Base:
 
         return hidden_paths(self.db, rules_for(self.config, "model"))
 
-    def refresh(self) -> None:
-        """Drops what was cached before the database or an installed model changed. Raises: SchemaTooNew."""
+    def refresh(self, config: Config) -> None:
+        """Drops what was cached before the database, the rules of `config` or an installed model changed.
+
+        Raises: SchemaTooNew.
+        """
+        if (config.exposure, config.sources) != (self._given.exposure, self._given.sources):
+            self._given, self._is_hidden = config, False
         seen = data_version(self.db)
         if seen != self._data_version:
             require_known_schema(self.db)
@@ -266,24 +294,6 @@ class Base:
         elif "vectors" in self.__dict__ and not self.vectors.models_are_installed():
             self._forget()
         self._hide()
-
-    def _connected(self, db: Connection, config: Config) -> Base:
-        base = copy(self)
-        base._connection = db
-        base._data_version = data_version(db)
-        base._config = base._given = config
-        return base
-
-    def _free_one(self, file: FileIdentity | None) -> Base | None:
-        """An unused connection to the present file, if any; closes connections to a file that was replaced."""
-        while True:
-            try:
-                opened, base = self._free.pop()
-            except IndexError:
-                return None
-            if opened == file:
-                return base
-            base.db.close()
 
     def _hide(self) -> None:
         """Hides from the connection what the audience must not see of the present documents. Raises: ConfigError."""

@@ -15,7 +15,7 @@ from kb.domain.results.searching import SearchPage
 from kb.domain.search import Passage, SearchQuery, SearchResult
 from kb.errors import InvalidCursor
 from kb.language.detect import query_language
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import Base, ConnectedBase
 from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cursor, token_counter, write_cursor
 from kb.operations.search.search import newest_first, search
 from kb.retrieve.filters import stored_values
@@ -107,7 +107,9 @@ def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) 
     return tuple(kept), tokens
 
 
-def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchResult, Mapping[str, tuple[int, ...]]]:
+def _fused(
+    base: ConnectedBase, query: SearchQuery, also: Sequence[str]
+) -> tuple[SearchResult, Mapping[str, tuple[int, ...]]]:
     """The hits of several questions by reciprocal rank fusion (Cormack et al. 2009), and which questions found each
     hit.
 
@@ -136,7 +138,7 @@ def _fused(base: Base, query: SearchQuery, also: Sequence[str]) -> tuple[SearchR
 
 
 def near_in_other_language(
-    base: Base, query: SearchQuery, also: Sequence[str] = (), found: Sequence[Passage] = ()
+    base: ConnectedBase, query: SearchQuery, also: Sequence[str] = (), found: Sequence[Passage] = ()
 ) -> tuple[str | None, tuple[Passage, ...]]:
     """The commonest language besides the question's, and its `query.k` best passages that are not in `found`.
 

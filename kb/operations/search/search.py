@@ -13,7 +13,7 @@ from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult
 from kb.domain.text import stored_text
 from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.dates import may_name_days
-from kb.operations.opening.base import Base
+from kb.operations.opening.base import Base, ConnectedBase
 from kb.retrieve.filters import documents_asked_for, passing, with_operators
 from kb.retrieve.look_up import held_first, look_up
 from kb.retrieve.search import (
@@ -53,7 +53,7 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
         return _without_words(result) if result.hits else _without_documents(base, result)
 
 
-def newest_first(base: Base, result: SearchResult, query: SearchQuery) -> SearchResult:
+def newest_first(base: ConnectedBase, result: SearchResult, query: SearchQuery) -> SearchResult:
     """The hits with words of the question (all hits if none has any), sorted by the dates of their documents, newest
     first.
     """
@@ -65,7 +65,7 @@ def newest_first(base: Base, result: SearchResult, query: SearchQuery) -> Search
     return result._replace(query=result.query._replace(k=query.k, sort="date"), hits=hits)
 
 
-def resolved(base: Base, query: SearchQuery) -> SearchQuery:
+def resolved(base: ConnectedBase, query: SearchQuery) -> SearchQuery:
     """The question with its operators moved into the filters, and the filters applied; unchanged without any.
 
     Raises: UsageError for an invalid filter.
@@ -78,7 +78,7 @@ def resolved(base: Base, query: SearchQuery) -> SearchQuery:
     return asked._replace(filters=filters._replace(passing=among))
 
 
-def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
+def _of_question(base: ConnectedBase, query: SearchQuery, asked: SearchQuery, result: SearchResult) -> SearchResult:
     """The result, with the question as typed and notes on words left out or, without hits, on why."""
     result = result._replace(query=query._replace(mode=result.query.mode))
     if result.hits and not asked.filters.lacks:
@@ -88,7 +88,7 @@ def _of_question(base: Base, query: SearchQuery, asked: SearchQuery, result: Sea
     return _also_noted(result, *filter_notes(base.db, query.text, asked.filters, found=bool(result.hits)))
 
 
-def _without_documents(base: Base, result: SearchResult) -> SearchResult:
+def _without_documents(base: ConnectedBase, result: SearchResult) -> SearchResult:
     """A result without hits, with a note that nothing is indexed or the first ingest has not ended."""
     from kb.retrieve.notes import note  # most questions have hits
 
@@ -116,7 +116,7 @@ def _also_noted(result: SearchResult, *notes: str) -> SearchResult:
 
 
 def _among_notes(
-    base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource | ModelError | None
+    base: ConnectedBase, query: SearchQuery, read: QueryTerms, source: VectorSource | ModelError | None
 ) -> SearchResult:
     """The hits of a question among everything that is not source code."""
     if source is None or isinstance(source, ModelError):
@@ -129,7 +129,7 @@ def _among_notes(
         return _by_words(base, query, read, error)
 
 
-def _with_code(base: Base, query: SearchQuery, result: SearchResult) -> SearchResult:
+def _with_code(base: ConnectedBase, query: SearchQuery, result: SearchResult) -> SearchResult:
     """The result with hits in source code merged in, if there is source code and the question may mean it."""
     of_notes = query.filters.media is not None and not query.filters.media.startswith("code")
     is_empty = not query.text.strip() and passing(base.db, query.filters).sought_code_json is None
@@ -143,7 +143,7 @@ def _with_code(base: Base, query: SearchQuery, result: SearchResult) -> SearchRe
     return with_code(base.index, query, result, snippet_chars=base.config.search.snippet_chars)
 
 
-def read_question(base: Base, query: SearchQuery) -> QueryTerms:
+def read_question(base: ConnectedBase, query: SearchQuery) -> QueryTerms:
     """The terms of a question and, if it is looked up, the passages that contain all of it.
 
     Raises: ConfigError for an invalid lexicon; UsageError for an invalid filter.
@@ -156,7 +156,7 @@ def read_question(base: Base, query: SearchQuery) -> QueryTerms:
     return look_up(base.index, query, read)
 
 
-def _read(base: Base, query: SearchQuery) -> QueryTerms:
+def _read(base: ConnectedBase, query: SearchQuery) -> QueryTerms:
     search = base.config.search
     widening = Widening(search.correct_typos, search.both_scripts, synonyms(base.config))
     if not search.favour_days or query.filters.dated or not may_name_days(query.text) or is_raw(query.text):
@@ -170,7 +170,7 @@ def _read(base: Base, query: SearchQuery) -> QueryTerms:
     return read._replace(corrected=read.corrected or found.rest, days=found.days, favoured=found.doc_ids)
 
 
-def _near(base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource) -> SearchResult:
+def _near(base: ConnectedBase, query: SearchQuery, read: QueryTerms, source: VectorSource) -> SearchResult:
     """The hits of a question by words and meaning."""
     rule = fusion_rule(base.config)
     result = search_hybrid(
@@ -193,7 +193,7 @@ def _near(base: Base, query: SearchQuery, read: QueryTerms, source: VectorSource
     return _noted(result, notes)
 
 
-def vector_source(base: Base, query: SearchQuery) -> VectorSource | None:
+def vector_source(base: ConnectedBase, query: SearchQuery) -> VectorSource | None:
     """The encoder for a question; None for a search by words only.
 
     Raises: ModelMissing for a vector question that cannot be answered.
@@ -216,7 +216,7 @@ def _encoded(query: SearchQuery, read: QueryTerms) -> SearchQuery:
     return query._replace(text=read.corrected or query.text) if is_keyboard else query
 
 
-def ranking_version(base: Base, query: SearchQuery) -> str:
+def ranking_version(base: ConnectedBase, query: SearchQuery) -> str:
     """The label of the ranking of a question. Raises: ModelMissing as `vector_source`."""
     source = vector_source(base, query)
     if source is None:
@@ -225,7 +225,7 @@ def ranking_version(base: Base, query: SearchQuery) -> str:
     return hybrid_ranking(base.index, query.mode, fusion_rule(base.config), pairs)
 
 
-def bind_question(base: Base, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
+def bind_question(base: ConnectedBase, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
     """The file of the statement that answers a question, the question's terms, and the parameters.
 
     Raises: UsageError for an invalid filter; ModelError for a vector question.
@@ -240,7 +240,7 @@ def bind_question(base: Base, query: SearchQuery) -> tuple[str, tuple[str, ...],
     return "retrieve/search_hybrid.sql", read.terms, hybrid_params(base.index, query, read, vectors, rule)
 
 
-def _by_words(base: Base, query: SearchQuery, read: QueryTerms, lacking: ModelError | None) -> SearchResult:
+def _by_words(base: ConnectedBase, query: SearchQuery, read: QueryTerms, lacking: ModelError | None) -> SearchResult:
     """The hits of a question by words; a note says what is missing for a search by meaning."""
     result = search_lexical(
         base.index,
@@ -271,7 +271,7 @@ def _noted(result: SearchResult, notes: Sequence[str]) -> SearchResult:
     return result._replace(note="; ".join(said)) if said else result
 
 
-def _source(base: Base, query: SearchQuery) -> VectorSource | ModelError | None:
+def _source(base: ConnectedBase, query: SearchQuery) -> VectorSource | ModelError | None:
     """The encoder for a question; None for a search by words, or the error that prevents a search by meaning.
 
     Raises: ModelMissing for a vector question that cannot be answered.
