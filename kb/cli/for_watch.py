@@ -12,13 +12,22 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kb.cli.call import Call
 from kb.cli.output.printing import print_json, print_json_with_list
 from kb.cli.output.progress import ingest_progress, interruptible
+from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
-from kb.operations.ingest.ingest import ingest, make_room_for_encoder
+from kb.operations.embedding.plan import EmbeddingPlan
+from kb.operations.ingest.ingest import ingest, make_room_for_encoder, return_freed_memory
 from kb.operations.ingest.requests import IngestRequest
+
+if TYPE_CHECKING:
+    from kb.operations.embedding.turns import Turns
+
+NOT_TAKEN = 75
+"""The exit code of a process that was asked for a turn and had nothing to embed; of sysexits.h: try again."""
 
 # How often it is looked whether the ingest of a turn should end: so long Ctrl-C may wait.
 _POLL_S = 0.2
@@ -30,29 +39,41 @@ def ingest_command_line(call: Call, *options: str) -> list[str]:
 
 
 def ingest_for_watch(call: Call, request: IngestRequest) -> int:
-    """Ingests text, prints the report, and embeds; returns the exit code.
+    """Ingests text, prints the report, and embeds; then the same for files of slow engines, if some were left. Returns
+    the exit code.
 
     Notes of the embedding are a further report without items. Raises: as `ingest` and `embed_in_turns`.
     """
-    with interruptible(ingest_progress(as_json=True)) as handle:
-        report = ingest(replace(request, embedding=None), handle)
-        print_json_with_list(report, report.items)
-        code = 2 if report.counts.errors and not report.counts.scanned else 0
-        if request.embedding is None or report.aborted or code:
-            return code
-        make_room_for_encoder()
-        from kb.operations.embedding.turns import Turns, embed_in_turns
+    from kb.operations.embedding.turns import Turns  # kb watch itself does without
 
+    with interruptible(ingest_progress(as_json=True)) as handle:
         turn = _Turn(call, handle)
         turns = Turns(turn.take)
         signal.signal(signal.SIGUSR1, lambda signum, frame: turns.ask())
-        try:
-            report.notes = embed_in_turns(request.sqlite, request.embedding, handle, turns)
-        finally:
-            signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # nobody is left to take a turn
-        if report.notes:
-            print_json(report)
-        return turn.code
+        report = _ingest_and_embed(request, request.embedding, handle, turns)
+        if report.slow_left and not handle.is_canceled():
+            report = _ingest_and_embed(replace(request, embedding=None), request.embedding, handle, turns)
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # it would end the process otherwise
+        failed = 2 if report.counts.errors and not report.counts.scanned else 0
+        return turn.code or failed or (NOT_TAKEN if turns.is_asked else 0)
+
+
+def _ingest_and_embed(
+    request: IngestRequest, plan: EmbeddingPlan | None, handle: RunHandle, turns: Turns
+) -> IngestReport:
+    """Ingests, and embeds by the plan."""
+    report = ingest(request, handle)
+    print_json_with_list(report, report.items)
+    if plan is None or report.aborted:
+        return report
+    from kb.operations.embedding.turns import embed_in_turns
+
+    make_room_for_encoder()
+    report.notes = embed_in_turns(request.sqlite, plan, handle, turns)
+    return_freed_memory()
+    if report.notes:
+        print_json(report)
+    return report
 
 
 class _Turn:

@@ -23,14 +23,15 @@ from kb.extract.code.grammars import parser_version
 class Step(NamedTuple):
     """A result to derive from a file, and the module that derives it (`kb.domain.derived`).
 
-    Without a result that `is_required` there is no document. `plugin` is the name of the plugin's extractor whose step
-    it is.
+    Without a result that `is_required` there is no document. One that `is_slow` takes seconds a page or picture.
+    `plugin` is the name of the plugin's extractor whose step it is.
     """
 
     name: DerivedName
     module: str
     is_required: bool = False
     plugin: str | None = None
+    is_slow: bool = False
 
     def load(self) -> StepModule:
         """Imports the module of the step, whose engine is imported when it derives."""
@@ -106,7 +107,10 @@ EXTRACTORS: dict[str, Extractor] = {
         "pdf-v2",
         "kb.extract.pdf.document",
         "assemble_pdf",
-        (Step("pdf-text", "kb.extract.pdf.text", is_required=True), Step("ocr", "kb.extract.pdf.document")),
+        (
+            Step("pdf-text", "kb.extract.pdf.text", is_required=True),
+            Step("ocr", "kb.extract.pdf.document", is_slow=True),
+        ),
     ),
     "mail": _in_parts("kb.extract.mail"),
     "document": _in_parts("kb.extract.office.readers"),
@@ -118,7 +122,7 @@ EXTRACTORS: dict[str, Extractor] = {
         "image-v2",
         "kb.extract.image",
         "assemble_image",
-        (Step("ocr", "kb.extract.image"), Step("caption", "kb.llm.caption")),
+        (Step("ocr", "kb.extract.image", is_slow=True), Step("caption", "kb.llm.caption", is_slow=True)),
     ),
     "captions": Extractor(
         "audio-v1",
@@ -130,7 +134,7 @@ EXTRACTORS: dict[str, Extractor] = {
         "audio-v1",
         "kb.extract.speech",
         "assemble_audio",
-        (Step("transcript", "kb.extract.speech", is_required=True),),
+        (Step("transcript", "kb.extract.speech", is_required=True, is_slow=True),),
     ),
     "code": Extractor(parser_version(), "kb.extract.code.document", "extract_code"),
 }

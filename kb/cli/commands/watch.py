@@ -22,7 +22,7 @@ from kb.cli.call import Call, pass_call
 from kb.cli.calls import only_watch
 from kb.cli.commands.ingest import MARKS, SHOWN_ITEMS
 from kb.cli.entry import config_path
-from kb.cli.for_watch import ingest_command_line
+from kb.cli.for_watch import NOT_TAKEN, ingest_command_line
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.progress import duration
 from kb.config import default_path, load
@@ -145,10 +145,11 @@ class _Keeper:
                     raise news
                 if news == "ended":
                     assert self._running is not None
-                    failed = self._running.wait() not in (0, 130)
+                    code = self._running.wait()
+                    failed = code not in (0, 130, NOT_TAKEN)
                     pause_s = min(2 * pause_s or _PAUSE_S, _LONGEST_PAUSE_S) if failed else 0
                     self._running = None
-                    has_changed, has_asked = has_changed or has_asked, False
+                    has_changed, has_asked = has_changed or has_asked or code == NOT_TAKEN, False
                 elif news == "changed":
                     has_changed = True
                 elif news == "scanning":

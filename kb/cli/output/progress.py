@@ -28,7 +28,7 @@ from kb.domain.ingest_events import (
     ToldEvent,
 )
 from kb.domain.run_handle import RunEvent, RunHandle, StepProgress
-from kb.domain.text import plain_line
+from kb.domain.text import counted, plain_line
 from kb.operations.opening.clock import now_utc
 
 if TYPE_CHECKING:
@@ -193,10 +193,19 @@ class _Drawing:
             name = f"{what}{plain_line(event.model)}"
             self._models[event.model] = self._bar.add_task(name, total=event.total, state="", path="")
             if event.total >= _SAID_FROM_PASSAGES and not self._said_again:
-                print("all text is found by its words now, by its meaning once it is embedded", file=sys.stderr)
+                left = self._files_left()
+                what, after = ("this", f"; {counted(left, 'more file')} will be read then") if left else ("all", "")
+                said = f"{what} text is found by its words now, by its meaning once it is embedded{after}"
+                print(said, file=sys.stderr)
         task = self._models[event.model]
         self._bar.update(task, completed=event.done, total=event.total)
         self._bar.update(task, state=_state(self._task(task), "passages"))
+
+    def _files_left(self) -> int:
+        if self._files is None:
+            return 0
+        task = self._task(self._files)
+        return int((task.total or 0) - task.completed)
 
     def _draw_cluster(self, event: ClusterProgress) -> None:
         workers = f"{event.workers} workers, {event.tasks_done}+{event.tasks_under_way} tasks"

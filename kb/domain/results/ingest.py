@@ -218,6 +218,8 @@ class IngestReport:
     links_outside: LinksOutside = field(default_factory=LinksOutside)
     notes: list[str] = field(default_factory=list)
     items: ItemLog = field(default_factory=ItemLog)
+    # Pictures, scans and recordings that a run for `kb watch` leaves until the other text is embedded.
+    slow_left: int = 0
     stages: StageTimes = field(default_factory=StageTimes)
 
     @property

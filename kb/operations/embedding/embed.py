@@ -16,7 +16,7 @@ from kb.domain.ids import ChunkId, embedding_id
 from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
 from kb.embed.text import TOKEN_BITS, passage_version, tokens_bytes
-from kb.errors import VectorsUnusable
+from kb.errors import ModelMissing, ModelNotPulled, ModelUnreachable, PluginFailed, VectorsUnusable
 from kb.operations.compute.plan import AWAY_FROM_PASSAGES
 from kb.operations.embedding import vector_upkeep as upkeep
 from kb.operations.embedding.batch_vectors import (
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 # Chunks per batch written to both stores.
 BATCH_CHUNKS = 256
+
+# Without vectors passages are found by their words: no reason to end a run that has stored text.
+UNUSABLE = (ModelMissing, ModelUnreachable, ModelNotPulled, PluginFailed)
 
 # Fewer passages are embedded before anybody could read the estimate.
 AGAIN_FROM_PASSAGES = 200
@@ -109,6 +112,18 @@ def embed_missing(
             if not run.report.aborted:
                 _fill_mirror(run, embedder)
     return run.report
+
+
+def count_missing(db: Connection, plan: EmbeddingPlan) -> int:
+    """How many chunks have no current vector of the configured model; 0 if it cannot be used."""
+    if plan.model is None:
+        return 0
+    try:
+        embedder = LazyEmbedder(plan, plan.model)
+    except UNUSABLE:
+        return 0
+    counts = _counted(_Run(db, plan, EmbedReport(), RunHandle()), embedder)
+    return counts.chunks - counts.committed + counts.outdated if counts else 0
 
 
 def embed_ahead(db: Connection, plan: EmbeddingPlan, name: str, handle: RunHandle) -> EmbedReport:

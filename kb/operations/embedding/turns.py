@@ -14,16 +14,13 @@ from pathlib import Path
 
 from kb.domain.ingest_events import EmbedProgress
 from kb.domain.run_handle import RunEvent, RunHandle
-from kb.errors import KbError, ModelMissing, ModelNotPulled, ModelUnreachable, PluginFailed
+from kb.errors import KbError
 from kb.operations.embedding.batch_vectors import LazyEmbedder
-from kb.operations.embedding.embed import embed_missing
+from kb.operations.embedding.embed import UNUSABLE, embed_missing
 from kb.operations.embedding.plan import EmbeddingPlan
 from kb.operations.opening.jobs import NewJob, job_id, recorded
 from kb.operations.opening.writing import writing
 from kb.store.connection import open_writer
-
-# Without vectors passages are found by their words: no reason to end a run that has stored text.
-UNUSABLE = (ModelMissing, ModelUnreachable, ModelNotPulled, PluginFailed)
 
 
 def words_only(error: KbError) -> str:

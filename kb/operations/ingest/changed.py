@@ -64,8 +64,11 @@ _MOST_BYTES_AHEAD = 2_000_000
 _POLL_S = 0.2
 
 
-def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
-    """Reads and stores the changed files, those that need engines last; removes them from `changed` as it goes."""
+def index_changed(run: IngestRun, changed: deque[SourceFile], later: deque[SourceFile] | None = None) -> None:
+    """Reads and stores the changed files, those that need engines last; removes them from `changed` as it goes.
+
+    Files that need a slow engine are put into `later`, if it is given.
+    """
     for batch in _read_all(run, list(_batches(run, changed)), run.request.rules):
         store_batch(run, batch)
         if run.report.aborted:
@@ -75,7 +78,7 @@ def index_changed(run: IngestRun, changed: deque[SourceFile]) -> None:
     elif changed:
         from kb.operations.ingest.engine_files import read_with_engines  # a run over notes alone need not load it
 
-        with closing(read_with_engines(run, changed)) as batches:
+        with closing(read_with_engines(run, changed, later)) as batches:
             for batch in batches:
                 store_batch(run, batch)
                 if run.report.aborted:

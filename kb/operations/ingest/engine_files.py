@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, ExtractSettings, read_labels
 from kb.domain.documents import Document, Metadata, SourceFile
@@ -72,16 +73,21 @@ class _Stepped:
         """The cache key of a result: the file's content, the step, the engine."""
         return self.content.blake3, name, self.engines[name].label
 
-    def work(self, settings: ExtractSettings) -> Work:
-        """The work to send to a worker."""
-        return Work(self.changed.file.media_type, self.todo, self.results, settings, self.kept)
+    def work(self, settings: ExtractSettings, *, all_steps: bool = True) -> Work:
+        """The work to send to a worker, without `all_steps` that before the first slow step."""
+        todo = self.todo if all_steps else tuple(takewhile(lambda step: not step.is_slow, self.todo))
+        return Work(self.changed.file.media_type, todo, self.results, settings, self.kept)
 
 
-def read_with_engines(run: IngestRun, changed: deque[SourceFile]) -> Generator[ReadBatch, None, None]:
+def read_with_engines(
+    run: IngestRun, changed: deque[SourceFile], later: deque[SourceFile] | None = None
+) -> Generator[ReadBatch, None, None]:
     """What was read from the changed files, as engines finish them. Removes files from `changed`; a canceled run ends
     early.
+
+    Files that need a slow step are put into `later`, if it is given; their other results are cached.
     """
-    with closing(_EngineFiles(run)) as engines:
+    with closing(_EngineFiles(run, later)) as engines:
         while changed or engines.in_hand:
             if run.handle.is_canceled():
                 run.report.aborted = True
@@ -154,10 +160,11 @@ def _are_results(file: _Stepped, value: object) -> bool:
 class _EngineFiles:
     """The files that engines are reading, several at once, and the cache of results."""
 
-    def __init__(self, run: IngestRun) -> None:
+    def __init__(self, run: IngestRun, later: deque[SourceFile] | None) -> None:
         plan = run.request.extraction
         self.in_hand = 0
         self._run = run
+        self._later = later
         self._cache = None if run.request.dry_run else DerivedCache(plan.cache, plan.cache_bytes)
         limits = Limits(plan.memory_bytes, plan.quiet_cpu_s)
         self._pool: WorkerPool[_Stepped] = WorkerPool(plan.processes, limits)
@@ -241,11 +248,24 @@ class _EngineFiles:
         if isinstance(error, _ENGINE_UNUSABLE):
             return self._read_without(file, reply.failed, error)
         if reply.failed is None or error is None:
-            return self._assembled(file)
+            return self._assembled(file) if self._later is None else self._further(file)
         return error if isinstance(error, ExtractFailed) else ExtractFailed(error.message, error.hint)
 
+    def _further(self, file: _Stepped) -> Reading | None:
+        """The document after the steps that are not slow, or None if slow ones are needed."""
+        file.todo = tuple(step for step in file.todo if step.name not in file.results)
+        if self._cache is not None:
+            _take_cached(self._cache, file)
+        if not file.todo:
+            return self._assembled(file)
+        self._submit(file)
+        return None
+
     def _submit(self, file: _Stepped) -> None:
-        """Submits the remaining steps to a worker, on a cluster if that can do them."""
+        """Submits the remaining steps to a worker, on a cluster if that can do them; leaves slow ones for later."""
+        if self._later is not None and file.todo[0].is_slow:
+            self._later.append(file.changed.file)
+            return
         self.in_hand += 1
         if self._away is not None and self._away.takes(file):
             work = file.work(without_secrets(self._run.request.extraction.settings))
@@ -257,7 +277,8 @@ class _EngineFiles:
 
     def _hand_over(self, file: _Stepped) -> None:
         settings = replace(self._run.request.extraction.settings, pdf_passwords=file.passwords)
-        self._pool.submit(file, derive_steps, file.work(settings), file.content.data)
+        work = file.work(settings, all_steps=self._later is None)
+        self._pool.submit(file, derive_steps, work, file.content.data)
 
     def _read_without(self, file: _Stepped, failed: DerivedName | None, error: ModelError) -> Reading | None:
         """Continues with a file whose engine is not usable, with the results of the other engines, if any."""

@@ -65,6 +65,10 @@ ITEMS_KEPT = 1_000
 
 # In a smaller index words are counted at the question: a common one takes less than a millisecond.
 LEAST_CHUNKS = 20_000
+
+# About how many passages are embedded in the time that reading a picture, a scan or a recording takes. What takes less
+# time is done first: the vectors of the other text, or these files.
+_PASSAGES_A_SLOW_FILE = 30
 _GROWTH = 1.05
 _COMMON_SHARE = 0.002
 
@@ -72,7 +76,8 @@ _COMMON_SHARE = 0.002
 def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
     """Updates the index from the sources and reports the changes; a canceled run ends after the current document.
 
-    If the folder of a source does not exist, this is noted, and its documents stay.
+    For `kb watch` it embeds nothing: `embed_in_turns` does. If the folder of a source does not exist, this is noted,
+    and its documents stay.
 
     However the run ends, `Finished` is its last event and, if anything may have been stored, the run is recorded.
 
@@ -127,7 +132,8 @@ def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
             if len(run.report.items):  # embedding may take long, and be killed
                 run.report.finished_at = now_utc()
                 _record_run(run.db, run.report)
-            _embed(run, opened)
+            if not run.request.for_watch:
+                _embed(run, opened)
 
 
 @contextmanager
@@ -148,7 +154,17 @@ def _store_changes(run: IngestRun, changed: deque[SourceFile], noted_root: str |
     root = str(run.request.sources.first.root)
     if not run.request.dry_run and noted_root != root:  # before the first document is stored
         queries.upsert_workspace_root(run.db, root=root)
-    index_changed(run, changed)
+    later: deque[SourceFile] | None = deque() if _may_embed_first(run) else None
+    index_changed(run, changed, later)
+    if later and not run.report.aborted and _embeds_first(run, len(later)):
+        if run.request.for_watch:
+            run.report.slow_left = len(later)
+            later.clear()
+        else:
+            _embed(run, None)
+            return_freed_memory()
+    if later and not run.report.aborted:
+        index_changed(run, later)
     run.unread_files.write()
     if not run.report.aborted:
         _remove_vanished(run)
@@ -157,6 +173,20 @@ def _store_changes(run: IngestRun, changed: deque[SourceFile], noted_root: str |
         _note_repositories(run)
         note_commits(run)
         refresh_common_terms(run.db)
+
+
+def _may_embed_first(run: IngestRun) -> bool:
+    plan = run.request.embedding
+    return plan is not None and plan.model is not None and not plan.compute.scheduler and not run.request.dry_run
+
+
+def _embeds_first(run: IngestRun, slow_files: int) -> bool:
+    """Whether the text that is stored is embedded before so many files are read by slow engines."""
+    from kb.operations.embedding.embed import count_missing
+
+    plan = run.request.embedding
+    assert plan is not None
+    return 0 < count_missing(run.db, plan) <= _PASSAGES_A_SLOW_FILE * slow_files
 
 
 @contextmanager
@@ -175,8 +205,8 @@ def _recorded_text(run: IngestRun) -> Iterator[None]:
 
 def _embed(run: IngestRun, opened: OpenedAhead | None) -> None:
     """Embeds the new chunks; a missing model becomes a note and does not end the run."""
-    from kb.operations.embedding.embed import embed_missing
-    from kb.operations.embedding.turns import UNUSABLE, words_only
+    from kb.operations.embedding.embed import UNUSABLE, embed_missing
+    from kb.operations.embedding.turns import words_only
 
     plan, report = run.request.embedding, run.report
     if plan is None:
@@ -191,7 +221,7 @@ def _embed(run: IngestRun, opened: OpenedAhead | None) -> None:
             report.notes.append(words_only(error))
             return
     report.notes += [each for each in done.notes if each not in report.notes]
-    report.counts.embeddings_indexed = done.embedded + done.from_cache
+    report.counts.embeddings_indexed += done.embedded + done.from_cache
     report.aborted = done.aborted
 
 
@@ -449,10 +479,13 @@ def _record_run(db: Connection, report: IngestReport) -> None:
 
 
 def make_room_for_encoder() -> None:
-    """Drops the Korean analyser, with which an encoder would exceed 600 MB; returns freed memory to the system if the C
-    library can (glibc).
-    """
+    """Drops the Korean analyser: with an encoder too, the process would exceed 600 MB."""
     release_analyser()
+    return_freed_memory()
+
+
+def return_freed_memory() -> None:
+    """Returns freed memory to the system if the C library can (glibc)."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
