@@ -172,7 +172,7 @@ def test_each_source_is_named(tmp_path: Path) -> None:
     write(
         tmp_path,
         {".gitignore": "a.md\nb.md\n", ".kbignore": "!b.md\nc.md\n", "d/.kbignore": "*.md\n"},
-        {"a.md", "b.md", "c.md", "d/x.md", "e/f/g.md", ".obsidian/x.md", "h/node_modules/x.md", "._a.md"},
+        {"a.md", "b.md", "c.md", "d/x.md", "e/f/g.md", ".obsidian/x.md", "h/node_modules/x.md", "._a.md", "~$a.md"},
     )
     assert skipped(tmp_path, exclude=("e/**",)) == {
         "a.md": "gitignore",
@@ -182,6 +182,7 @@ def test_each_source_is_named(tmp_path: Path) -> None:
         ".obsidian": "builtin",
         "h/node_modules": "builtin",
         "._a.md": "builtin",
+        "~$a.md": "builtin",
     }
 
 

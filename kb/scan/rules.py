@@ -51,6 +51,7 @@ BUILTIN_PATTERNS = (
     "target/",
     "._*",  # macOS resource forks: binary, with the name and extension of the file they belong to
     ".#*",  # Emacs locks: dangling links named like the file being edited
+    "~$*",  # locks of Microsoft Office: the user's name, under the extension of the file being edited
 )
 """Files that no knowledge base needs: version control, dependencies, caches, build output, editors' own files."""
 
