@@ -63,7 +63,7 @@ def test_what_a_reason_is_about_is_named() -> None:
 )
 def test_a_korean_note_names_the_command_and_no_english_advice(hint: str, shown: str) -> None:
     note = by_words_only("게이트웨이는 몇 번 시도하나", ModelMissing("x", hint))
-    assert note == f"낱말로만 검색: 뜻으로 찾을 벡터나 모델이 없습니다{shown}"
+    assert note == f"단어로만 검색: 의미로 찾을 벡터나 모델이 없습니다{shown}"
 
 
 def test_a_note_is_labelled_in_its_language() -> None:

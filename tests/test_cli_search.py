@@ -77,7 +77,7 @@ def test_mode_and_k_beside_bulk_hold_for_lines_that_name_none(kb: Kb) -> None:
 
 def test_notes_on_a_korean_question_are_korean(kb: Kb) -> None:
     ran = kb("search", "--mode", "hybrid", "게이트웨이는 어떻게 다시 시도하나요?")
-    assert "참고: 낱말로만 검색: 뜻으로 찾을 벡터나 모델이 없습니다 (kb index --embeddings)" in ran.stderr
+    assert "참고: 단어로만 검색: 의미로 찾을 벡터나 모델이 없습니다 (kb index --embeddings)" in ran.stderr
     assert "by words only" not in ran.stderr
 
 

@@ -86,7 +86,7 @@ def test_a_long_question_in_bulk_gives_the_encoders_its_beginning(
     assert short["response"]["note"] is None
     english = "a long question: only its beginning is compared by meaning"
     said = {item["response"]["note"].split("; ")[0] for item in long}
-    assert said == {english, "긴 질문: 앞부분만 뜻으로 비교"}
+    assert said == {english, "긴 질문: 앞부분만 의미로 비교"}
 
 
 @given(st.text(max_size=2_000))

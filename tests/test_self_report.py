@@ -371,7 +371,7 @@ def test_after_an_interrupted_run_search_and_ask_say_so_until_it_is_finished(
     assert f"note: {note}" in call(base, "search", "gateway").stderr
     assert note in ask_of(base, "How often does the gateway retry?", "--json").json["notes"]
     assert f"note: {note}" in ask_of(base, "How often does the gateway retry?").stderr
-    korean = "낱말로만 검색: 지금까지 8개 중 3개 구절에 벡터가 있음 (이어서 하기: kb index --embeddings)"
+    korean = "단어로만 검색: 지금까지 8개 중 3개 구절에 벡터가 있음 (이어서 하기: kb index --embeddings)"
     assert f"참고: {korean}" in call(base, "search", "게이트웨이는 몇 번 다시 시도하나요?").stderr
     assert call(base, "search", "gateway", "--mode", "lexical", "--json").json["note"] is None
 

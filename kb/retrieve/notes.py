@@ -31,7 +31,7 @@ _NOTES = {
     "label": ("note", "참고"),
     "by meaning only": (
         "no passage has any of these words: these are the nearest by meaning",
-        "이 낱말이 나오는 곳은 없음: 뜻이 가까운 곳을 보임",
+        "이 단어가 나오는 곳은 없음: 의미가 가까운 곳을 보임",
     ),
     "other language": (
         "{0}: the nearest in the language {1} (lang={1} gives more)",
@@ -48,7 +48,7 @@ _NOTES = {
     ),
     "compared in part": (
         "a long question: only its beginning is compared by meaning",
-        "긴 질문: 앞부분만 뜻으로 비교",
+        "긴 질문: 앞부분만 의미로 비교",
     ),
     "vault not searched": ("{} was not searched: {}", "{} 검색하지 못함: {}"),
     "vaults differ": (
@@ -117,9 +117,9 @@ def by_words_only(question: str, lacking: ModelError) -> str:
     if query_language(question) == "ko":
         if "committed" in lacking.details:
             have = f"지금까지 {lacking.details['chunks']}개 중 {lacking.details['committed']}개 구절에 벡터가 있음"
-            return f"낱말로만 검색: {have} (이어서 하기: {_GOES_ON})"
+            return f"단어로만 검색: {have} (이어서 하기: {_GOES_ON})"
         command = re.search(r"kb [a-z][^`;,]*\b", lacking.hint or "")
-        return "낱말로만 검색: 뜻으로 찾을 벡터나 모델이 없습니다" + (f" ({command[0]})" if command else "")
+        return "단어로만 검색: 의미로 찾을 벡터나 모델이 없습니다" + (f" ({command[0]})" if command else "")
     return f"by words only: {lacking.message} ({lacking.hint})"
 
 
