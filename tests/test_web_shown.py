@@ -269,6 +269,10 @@ def test_an_empty_knowledge_base_says_what_to_do(browser: Browser, tmp_path: Pat
         assert page.locator(".command code").inner_text() == "kb ingest"
         page.keyboard.type("heron")
         page.wait_for_selector(".nothing .command")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_url("**ask=1*")
+        page.wait_for_selector("body:not(.searching) .nothing .command")
+        assert page.locator(".verdict").count() == 0
         assert watched.faults == []
 
 

@@ -114,6 +114,7 @@ async function fillList(words) {
   try {
     if (state.page === "answers") await answers.showEarlier(state, list);
     else if (state.page) await showVault(state, list, go);
+    else if (state.ask && defaults?.documents === 0) fill(list, firstUse(defaults));
     else if (state.answer || (state.ask && state.q.trim())) {
       const answer = await (state.answer ? answers.showKept : answers.ask)(state, list);
       if (mine === filling) showAnswer(answer);
