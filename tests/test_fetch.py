@@ -114,6 +114,8 @@ def headed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
         ("runbook.md#^first", [(10, 10)]),
         ("a#b.md#One", [(1, 3)]),
         ("runbook.md#L3-L4", [(3, 4)]),
+        ("server/runbook.md#L3:L4", [(3, 4)]),
+        ("server/runbook.md#L3,L4", [(3, 4)]),
         ("page.html#Below", [(1, 1)]),
     ],
 )

@@ -273,11 +273,13 @@ def parse_citation(uri: str) -> Citation:
     return citation
 
 
-# A Markdown link, a wiki link, quotes.
-_WRAPPED = re.compile(r"!?\[[^]]*]\((.+)\)|!?\[\[([^]|]+)(?:\|[^]]*)?]]|[`\"'<]+(.+?)[`\"'>]+")
+# A Markdown link, a wiki link, brackets, quotes or stars around it.
+_WRAPPED = re.compile(
+    r"!?\[[^]]*]\((.+)\)|!?\[\[([^]|]+)(?:\|[^]]*)?]]|\(([^()]*(?:\([^()]*\)[^()]*)*)\)|[`\"'<*]+(.+?)[`\"'>*]+"
+)
 _LINES_OR_PAGE = (  # compiled when a citation is read
-    r"(?ai)(.+?)(?:[#:,]\s*|\s+\(?)(?:(page|p\.?)[\s=]*|lines?[\s=]*|L)?"
-    r"([1-9]\d*)(?:[:C]\d+)?(?:\s*[-–~]\s*L?([1-9]\d*)(?:[:C]\d+)?)?\)?"
+    r"(?ai)(.+?)(?:[#:,@]\s*|\s+[(\[]?)(?:(page|p\.?)[\s=]*|lines?[\s=]*|L)?"
+    r"([1-9]\d*)(?:[:C]\d+)?(?:(?:\s*(?:[-–—~]|\.\.)\s*L?|[:,]\s*L)([1-9]\d*)(?:[:C]\d+)?)?\s?[행줄]?[)\]]?"
 )
 
 

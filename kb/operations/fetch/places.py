@@ -162,7 +162,7 @@ def _cited(db: Connection, document: DocumentRow, fragment: str) -> list[Place]:
     if fragment.startswith("symbol="):
         return _defined(db, FetchTarget(path, symbol=fragment.removeprefix("symbol=")), document)
     try:
-        return [Place(document, parse_citation(f"{path}#{fragment}"))]
+        return [Place(document, parse_citation(f"{path}#{fragment.replace('#', '%23')}"))]  # no part of the path
     except InvalidCitation as error:
         if found := _headed(db, document, fragment.strip()):
             return found
