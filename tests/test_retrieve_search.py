@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kb.answer.pieces import term_weights
 from kb.config import load
 from kb.domain.filters import SearchFilters
-from kb.domain.search import SearchQuery, SearchResult, Term
+from kb.domain.search import SearchQuery, SearchResult, Term, Widening
 from kb.errors import QuerySyntaxError, UsageError
 from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
@@ -110,6 +110,14 @@ def test_particles_are_dropped_and_unknown_words_match_as_prefixes(db: Connectio
     assert read_query(Index(db), "배터리를").match_expr == '"배터리"'
     assert read_query(Index(db), "쀍뛟") == QueryTerms('"쀍뛟" *', (Term("쀍뛟", prefix=True),), ("쀍뛟",), raw=False)
     assert read_query(Index(db), "을").match_expr == '"을" *', "particles alone are searched as they stand"
+
+
+def test_the_terms_of_a_text_are_read_once_for_a_snapshot_and_each_way_to_widen_them(db: Connection) -> None:
+    index = Index(db)
+    first = read_query(index, "배터리를")
+    assert read_query(index, "배터리를") is first
+    assert read_query(index, "배터리를", Widening(False, False, (("배터리", "축전지"),))).match_expr != first.match_expr
+    assert read_query(Index(db), "배터리를") is not first
 
 
 def test_composition_of_the_question_does_not_matter(db: Connection) -> None:

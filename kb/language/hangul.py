@@ -235,6 +235,7 @@ def sounds(hangul: str) -> str:
     return "".join(heard)
 
 
+@functools.lru_cache(maxsize=20_000)
 def transliterates(hangul: str, latin: str) -> int | None:
     """How far the Hangul word is from the usual spelling of the Latin one (in lower case).
 

@@ -13,7 +13,9 @@ from kb.store.connection import Connection
 from kb.store.tokens import indexed_token
 
 if TYPE_CHECKING:
+    from kb.domain.search import Widening
     from kb.language.korean import Cut
+    from kb.retrieve.terms import QueryTerms
 
 
 class Index:
@@ -21,6 +23,7 @@ class Index:
 
     def __init__(self, db: Connection) -> None:
         self.db = db
+        self.questions: dict[tuple[str, Widening], QueryTerms] = {}
         self._documents: dict[str, int] = {}
         self._terms: dict[str, bool] = {}
         self._units: dict[str, list[queries.KoreanUnitRow]] = {}

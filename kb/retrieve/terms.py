@@ -101,9 +101,17 @@ def read_query(index: Index, text: str, widening: Widening = _ITS_OWN_WORDS) -> 
     """The terms of `text`: words without English function words, and the content morphemes of Korean words.
 
     A text in single quotes is passed on as a raw FTS5 expression. `widening` says whether to add corrections of unknown
-    words, forms in the other script, and synonyms; nothing is added for words in double quotes.
+    words, forms in the other script, and synonyms; nothing is added for words in double quotes. `index` keeps the terms
+    of a text for another search of the same snapshot, such as one with other filters.
     """
     text = plain(text)
+    known = index.questions.get((text, widening))
+    if known is None:
+        known = index.questions[text, widening] = _read_query(index, text, widening)
+    return known
+
+
+def _read_query(index: Index, text: str, widening: Widening) -> QueryTerms:
     if is_raw(text):
         return QueryTerms(text[1:-1], (), (), raw=True)
     words = list(dict.fromkeys(word[:MAX_WORDS_CHARS] for word in words_in(text[:READ_CHARS])))
