@@ -79,7 +79,7 @@ def test_the_first_passage_is_compared_with_the_next_ones_by_its_words() -> None
     assert standing(found(0.6), [found(0.6)]).lead == 0.6
 
 
-def judged(monkeypatch: pytest.MonkeyPatch, right: float, *texts: str, about: float = 0.0) -> Judgement:
+def judged(monkeypatch: pytest.MonkeyPatch, right: float, *texts: str, about: float = 9.0) -> Judgement:
     """What is made of these passages by models that say the same of all."""
 
     def model(name: str) -> Fitted:
@@ -100,6 +100,12 @@ def test_kb_stands_by_answers_as_likely_as_the_precision_asks(
     assert judged(monkeypatch, right, GREEN).state(0, precision) == ("answered" if stands else "unsure", None)
 
 
+def test_an_answer_is_sure_only_where_the_notes_as_likely_hold_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = judged(monkeypatch, 9.0, GREEN, about=2.5)  # a likelihood of .924
+    states = [made.state(0, precision)[0] for precision in (0.9, 0.95, 0)]
+    assert states == ["answered", "unsure", "answered"]
+
+
 def test_a_doubt_makes_an_answer_unsure(monkeypatch: pytest.MonkeyPatch) -> None:
     sure = judged(monkeypatch, 9.0, GREEN)
     assert sure.state(0, 0.9) == ("answered", None)
@@ -110,7 +116,7 @@ def test_a_doubt_makes_an_answer_unsure(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_is_below_the_gate_is_refused_whatever_the_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = judged(monkeypatch, 9.0, GREEN)
+    made = judged(monkeypatch, 9.0, GREEN, about=0.0)
     assert [made.state(gate, 0)[0] for gate in (0.5, 0.51)] == ["answered", "refused"]
 
 

@@ -20,8 +20,14 @@ from kb.wire.schemas import validate
 LIMITS = {"0.80": 0.5, "0.90": 0.7}
 
 
-def asked(likely: float, is_answerable: bool, is_right: bool | None = None, doubt: str | None = None) -> Judged:
-    evidence = Evidence(likely, "read", "m-1", 0.5, 0.1, 0.0, likely)
+def asked(
+    likely: float,
+    is_answerable: bool,
+    is_right: bool | None = None,
+    doubt: str | None = None,
+    about: float | None = None,
+) -> Judged:
+    evidence = Evidence(likely if about is None else about, "read", "m-1", 0.5, 0.1, 0.0, likely)
     return Judged(Judgement(evidence, LIMITS, doubt=doubt), is_answerable, is_right)
 
 
@@ -41,16 +47,16 @@ def test_a_question_without_a_passage_is_refused_whatever_the_gate() -> None:
 
 def test_a_precision_answers_what_is_likely_and_not_doubted() -> None:
     rows = [
-        asked(0.9, True, True),
-        asked(0.8, True, False),
-        asked(0.9, True, True, doubt="it denies"),
-        asked(0.6, True),
-        asked(0.75, False),
-        asked(0.2, False),
+        asked(0.9, True, True, about=0.95),
+        asked(0.8, True, False, about=0.95),
+        asked(0.9, True, True, doubt="it denies", about=0.95),
+        asked(0.6, True, about=0.95),
+        asked(0.75, False, about=0.92),
+        asked(0.99, False, about=0.89),
     ]
     point = answer_point(rows, 0.5, 0.9)
     assert (point.limit, point.answered, point.right, point.unanswerable) == (0.7, 0.5, 0.5, 0.5)
-    assert answer_point(rows, 0.78, 0.9).unanswerable == 0
+    assert answer_point(rows, 0.94, 0.9).unanswerable == 0
     unknown = answer_point(rows, 0.5, 0.99)
     assert (unknown.limit, unknown.answered, unknown.right) == (None, 0, None)
 

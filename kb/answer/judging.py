@@ -167,8 +167,8 @@ class Judgement(NamedTuple):
 
     `limits` are fitted: the likelihood from which a share of the answers is right, by that share. None: the likelihood
     is that share itself. `excerpts` are of notes, in the order of their passages. `doubt` says, in the question's
-    language, why the best sentence may still be wrong: it denies what is asked, or is about other days; None without
-    one. `other` is a place that gives a different answer, None if there is none.
+    language, why the best place may still be wrong: it denies what is asked, is about other days, or lacks what is
+    asked for; None without one. `other` is a place that gives a different answer, None if there is none.
     """
 
     evidence: Evidence
@@ -181,12 +181,13 @@ class Judgement(NamedTuple):
         """Whether this is enough for a sure answer, for an unsure one, or for none; and the doubt, if only that keeps
         the answer from being sure.
 
-        A sure answer is so likely that at least the share `precision` is right; 0 takes every answer for sure.
+        A sure answer is so likely that at least the share `precision` is right, and the notes hold something on the
+        question with at least that likelihood; 0 takes every answer for sure.
         """
         if self.evidence.value < gate:
             return "refused", None
         limit = self.limit(precision)
-        if (self.evidence.right or 0.0) < (1.0 if limit is None else limit):
+        if self.evidence.value < precision or (self.evidence.right or 0.0) < (1.0 if limit is None else limit):
             return "unsure", None
         doubt = self.doubt if precision else None
         return "answered" if doubt is None else "unsure", doubt

@@ -78,6 +78,26 @@ _SURENESS: Mapping[str, tuple[str, str]] = {
     ),
 }
 
+# What may be wrong with the best place.
+_DOUBTS: Mapping[str, tuple[str, str]] = {
+    "doubtful": (
+        "the best sentence has another number or name than the question, denies it or says the opposite",
+        "가장 나은 문장이 질문과 다른 수, 이름, 부정이나 반대를 말함",
+    ),
+    "lacks definition": ("the best place does not say what it is", "가장 나은 곳이 무엇인지 설명하지 않음"),
+    "lacks number": ("the best place has no number", "가장 나은 곳에 수가 없음"),
+    "lacks comparison": (
+        "the best place does not have both things that are compared",
+        "가장 나은 곳에 비교하는 두 가지가 다 나오지 않음",
+    ),
+    "lacks steps": (
+        "the best place says what it is, not how it is done",
+        "가장 나은 곳이 무엇인지만 말하고 하는 방법은 말하지 않음",
+    ),
+    "lacks announced": ("the best place only announces what follows", "가장 나은 곳이 뒤에 나올 것을 알릴 뿐임"),
+    "of_other_days": ('nothing says that this is of "{}"', '"{}"의 글이라는 표시가 없는 곳'),
+}
+
 _NOTES: Mapping[str, tuple[str, str]] = {
     "evidence": ("evidence {}", "근거 {}"),
     # Notes beside an answer.
@@ -96,11 +116,6 @@ _NOTES: Mapping[str, tuple[str, str]] = {
         "찾은 글은 모두 언어 모델에 주지 않도록 정한 것이라(exposure.never_to_llm), 모델 없이 답합니다",
     ),
     "stopped": ("stopped before the end", "끝나기 전에 멈췄습니다"),
-    "doubtful": (
-        "the best sentence has another number or name than the question, denies it or says the opposite",
-        "가장 나은 문장이 질문과 다른 수, 이름, 부정이나 반대를 말함",
-    ),
-    "of_other_days": ('nothing says that this is of "{}"', '"{}"의 글이라는 표시가 없는 곳'),
     "quoted in ko": ("the note is in Korean, and quoted as written", "한국어 노트의 원문입니다"),
     "quoted in en": ("the note is in English, and quoted as written", "영어 노트의 원문입니다"),
     "quoted in ja": ("the note is in Japanese, and quoted as written", "일본어 노트의 원문입니다"),
@@ -176,7 +191,7 @@ _WHY_KO: Mapping[str, str] = {
 }
 
 
-_MESSAGES: Mapping[str, tuple[str, str]] = {**_OUTCOMES, **_SURENESS, **_NOTES, **_STEPS, **_CLAIM_REASONS}
+_MESSAGES: Mapping[str, tuple[str, str]] = {**_OUTCOMES, **_SURENESS, **_DOUBTS, **_NOTES, **_STEPS, **_CLAIM_REASONS}
 
 
 def say(language: str, message: str, *about: str) -> str:

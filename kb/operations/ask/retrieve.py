@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from kb.answer.differing import differing
 from kb.answer.judging import Judgement, judge, read_sentence, standing
 from kb.answer.pieces import READ_PASSAGES, Excerpt, read_excerpts, term_weights
+from kb.answer.proofs import lacking
 from kb.answer.questions import resolve
 from kb.answer.wording import say
 from kb.domain.answers import EmbeddingRef, Turn
@@ -125,7 +126,7 @@ def _judged(base: ConnectedBase, result: SearchResult, passages: Sequence[Passag
     is_undated = days is not None and days.is_relative and not days.documents
     best = standing(found[first], [each.retrieval for each in result.candidates] or found)
     language = query_language(result.query.text)
-    doubt = _doubt(question, excerpts, language) if best.is_own else None
+    doubt = _doubt(question, excerpts, best.is_own, language)
     return judge(question, terms, excerpts, best, is_undated)._replace(
         doubt=doubt or _doubt_of_days(result, excerpts, language),
         other=differing(question, terms, excerpts, base.judge) if base.judge is not None and excerpts else None,
@@ -140,10 +141,17 @@ def _with_share(base: ConnectedBase, result: SearchResult, found: RetrievalDetai
     return found._replace(lexical_share=min(1.0, found.lexical_score / highest) if highest else 0.0)
 
 
-def _doubt(question: str, excerpts: Sequence[Excerpt], language: str) -> str | None:
-    """A doubt about the best sentence, in the question's language; None if there is none."""
-    is_doubted = any(read_sentence(question, each.best.text, each.passage).is_doubted for each in excerpts[:1])
-    return say(language, "doubtful") if is_doubted else None
+def _doubt(question: str, excerpts: Sequence[Excerpt], is_own: bool, language: str) -> str | None:
+    """A doubt about the best pieces, in the question's language; None if there is none.
+
+    Sentences are compared with the question only in its own language (`is_own`).
+    """
+    for best in excerpts[:1]:
+        if is_own and read_sentence(question, best.best.text, best.passage).is_doubted:
+            return say(language, "doubtful")
+        if (lack := lacking(question, best, is_own)) is not None:
+            return say(language, f"lacks {lack}")
+    return None
 
 
 def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: str) -> str | None:

@@ -1,0 +1,96 @@
+"""Checks that the pieces of a sure answer hold what the kind of question asks for.
+
+What is X? is answered where a piece defines X, how many by a number, a comparison by both sides. A sentence that only
+announces what follows answers nothing. The judge sees none of this: it finds every sentence about X likely.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from kb.answer.pieces import Excerpt
+from kb.answer.questions import split_question
+from kb.answer.words import folded_term, words_of
+from kb.domain.text import stored_text
+from kb.language.lists import is_stopword, pattern
+from kb.language.sentences import sentence_ranges
+
+Lack = Literal["definition", "number", "comparison", "steps", "announced"]
+
+_LIST = "proofs"
+# Marks that may stand around a term, and what a link points to.
+_MARKS = "[\"'“”‘’`*_\\[\\]<>《》「」()]*"
+_TARGET = re.compile(r"\]\([^()\n]*\)")
+_NO_WORD = re.compile(r"[\W_]+")
+_BRACKETS = re.compile(r"[()\[\]]")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def lacking(question: str, excerpt: Excerpt, is_own: bool) -> Lack | None:
+    """What the pieces of an excerpt lack of what a question asks for; None if nothing.
+
+    Definitions and comparisons are checked by words: only where the passage is in the question's language (`is_own`).
+    """
+    text = " ".join(stored_text(question).split())
+    pieces = "\n".join(piece.text for piece in excerpt.pieces)
+    if is_own and (term := _term(text)) is not None and not _is_defined(term, pieces, excerpt):
+        return "definition"
+    if is_own and not _has_sides(text, pieces):
+        return "comparison"
+    if pattern(_LIST, "counted", re.IGNORECASE).search(text) and not pattern(_LIST, "number").search(pieces):
+        return "number"
+    if pattern(_LIST, "how", re.IGNORECASE).search(text) and _all_are(pieces, "only_defines"):
+        return "steps"
+    return "announced" if _all_are(pieces, "announces") else None
+
+
+def _term(question: str) -> str | None:
+    """The term that a question wants defined; None if it asks for something else: the name or number of a thing."""
+    for kind in ("definition_en", "definition_ko"):
+        match = pattern(_LIST, kind, re.IGNORECASE).fullmatch(question)
+        if match is not None:
+            term = next(group for group in match.groups() if group).strip("\"'“”‘’`* ")
+            return None if pattern(_LIST, "attribute_ko").search(term) else term
+    return None
+
+
+def _is_defined(term: str, pieces: str, excerpt: Excerpt) -> bool:
+    """Whether the pieces say what a term is, by any name in its heading, or begin the section under that heading."""
+    passage = excerpt.passage
+    heading = (passage.title, *passage.heading_path)[-1]
+    is_headed = _folded(term) in _folded(heading)
+    names = [term, *(_BRACKETS.split(heading) if is_headed else ())]
+    named = "|".join(filter(None, map(_as_named, names)))
+    said, called, calls = (pattern(_LIST, kind).pattern for kind in ("defines", "called", "names"))
+    begins = r"(?:^|[.!?。:|]\s|\n)\W*(?:\d+[.)]\s+)?(?:\S+\s+){0,2}?"
+    named = rf"{_MARKS}(?:{named}){_MARKS}(?:\s?\([^()\n]*\))*{_MARKS}"
+    found = re.compile(rf"{begins}{named}(?:{said})|{named}(?:{called})|(?:{calls}){named}", re.IGNORECASE)
+    if found.search(_TARGET.sub("]", pieces)):
+        return True
+    first, _ = next(sentence_ranges(passage.text))
+    return is_headed and any(piece.start <= first for piece in excerpt.pieces)
+
+
+def _as_named(name: str) -> str:
+    """The pattern of a name in a text: with any space or hyphen between its words, an English one in the plural too."""
+    words = name.split()
+    named = r"[\s-]*".join(map(re.escape, words))
+    return f"{named.removesuffix('s')}(?:e?s)?" if words and name.isascii() else named
+
+
+def _folded(text: str) -> str:
+    return _NO_WORD.sub("", text).lower()
+
+
+def _has_sides(question: str, pieces: str) -> bool:
+    """Whether the pieces hold every word of both sides that a question compares; True if it compares nothing."""
+    words = words_of(pieces)
+    sides = (each.search_text for each in split_question(question) if each.why == "side")
+    return all(words.has(folded_term(word)) for side in sides for word in _WORD.findall(side) if not is_stopword(word))
+
+
+def _all_are(pieces: str, kind: str) -> bool:
+    """Whether every sentence of the pieces has a pattern of that kind."""
+    said = [pieces[start:end] for start, end in sentence_ranges(pieces)]
+    return bool(said) and all(pattern(_LIST, kind, re.IGNORECASE).search(each) for each in said)
