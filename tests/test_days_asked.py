@@ -119,7 +119,7 @@ def test_the_days_stand_in_the_json(vault: Vault) -> None:
 def test_an_answer_of_other_days_is_not_sure_and_says_why(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kb.answer.judging.Judgement.limit", lambda judgement, precision: 0.0)
     monkeypatch.setattr("kb.answer.judging.Reading.is_doubted", False)
-    settings = ("--set", "rag.score_gate=0")
+    settings = ("--set", "rag.score_gate=0", "--set", "rag.answer_precision=0.01")
     for question, phrase in (
         ("어제 회의에서 무엇을 결정했나", "어제"),
         ("1999년 회의에서 무엇을 결정했나", "1999년"),  # a year that the passage lacks
