@@ -24,7 +24,7 @@ def parts_of(name: str, data: bytes | None = None) -> Parts:
     """The parts of a fixture, or of those bytes under that name."""
     media_type = media_type_of(name)
     assert media_type is not None
-    (step,) = extractor_of(family_of(media_type)).steps
+    step, *_ = extractor_of(family_of(media_type)).steps
     data = (FORMATS / name).read_bytes() if data is None else data
     return read_parts(step.load().derive(Job(data, media_type, {}, ExtractSettings(), lambda done: None)))
 

@@ -28,7 +28,8 @@ from kb.domain.text import WorkspacePath
 from kb.errors import ExtractFailed, FileError, FileTooLarge, PasswordNeeded
 from kb.extract.cited_text import cited_text
 from kb.extract.office import hangul, package, sheets
-from kb.extract.office.sheets import column, sheet_parts
+from kb.extract.office.sheet_pictures import column
+from kb.extract.office.sheets import sheet_parts
 from kb.extract.parts import Parts, assemble_parts, read_parts
 from kb.extract.registry import extractor_of
 from kb.operations.ingest import read
@@ -44,7 +45,7 @@ LEAST_RECALL, LEAST_PLACED = 0.98, 0.95
 def parts_of(name: str, data: bytes) -> bytes:
     media_type = media_type_of(name)
     assert media_type is not None
-    (step,) = extractor_of(family_of(media_type)).steps
+    step, *_ = extractor_of(family_of(media_type)).steps
     return step.load().derive(Job(data, media_type, {}, ExtractSettings(), lambda progress: None))
 
 

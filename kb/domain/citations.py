@@ -154,7 +154,10 @@ class TimeCitation(NamedTuple):
 
 # The keys that parts are named by, and what a person calls them; nothing where the value says it.
 _PART_WORDS = {
-    **{key: key for key in ("slide", "cell", "entry", "node", "chapter", "message", "section", "note", "comment")},
+    **{
+        key: key
+        for key in ("slide", "cell", "entry", "node", "chapter", "message", "section", "note", "comment", "picture")
+    },
     "para": "paragraph",
     "sheet": "",
     "cells": "",
@@ -228,8 +231,12 @@ class PartCitation(NamedTuple):
     @property
     def label(self) -> str:
         """The place as a person says it: `Slide 3`, `Prices A2:D9`, `Ports, paragraph 14`."""
-        words = ((_PART_WORDS[key], value) for key, value in self.places)
-        shown = " ".join(f"{word}{'s' if word and '–' in value else ''} {value}".strip() for word, value in words)
+        words = ((key, _PART_WORDS[key], value) for key, value in self.places)
+        said = (
+            f"{', ' if key == 'picture' else ' '}{word}{'s' if word and '–' in value else ''}{' ' * bool(word)}{value}"
+            for key, word, value in words
+        )
+        shown = "".join(said).lstrip(", ")
         over = self.section
         if over and not shown.startswith(over):
             return f"{over}, {shown}"

@@ -78,9 +78,9 @@ def _share_inside(box: Box, region: Box) -> float:
 
 
 def _part(citation: PartCitation, derived: Mapping[DerivedName, bytes]) -> str | None:
-    from kb.extract.parts import read_parts
+    from kb.extract.parts import whole_parts
 
-    found = read_parts(derived["parts"]).around(citation) if "parts" in derived else None
+    found = whole_parts(derived).around(citation) if "parts" in derived else None
     return None if found is None else found[1]
 
 

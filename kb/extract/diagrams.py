@@ -60,7 +60,7 @@ def read_drawio(data: bytes) -> Parts:
         page = diagram.get("name", "")
         for cell in _unpacked(diagram).iter():
             label = cell.get("value") or cell.get("label") or ""
-            text = "\n".join(block.text for part in page_parts(read_hypertext(label)) for block in part.blocks)
+            text = "\n".join(block.text for part in page_parts(read_hypertext(label)).parts for block in part.blocks)
             key = f"{page}/{cell.get('id', '')}" if page else cell.get("id", "")
             part = _node(key, text, taken, (page,) if page else ())
             parts += [part] if part is not None else []

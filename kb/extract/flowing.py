@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import cast
 
 from kb.domain.citations import part_name
 from kb.domain.derived import Job
@@ -16,16 +17,21 @@ from kb.errors import KbError
 from kb.extract.hypertext import Hypertext
 from kb.extract.office.flow import Flow
 from kb.extract.office.package import expanded_bytes
-from kb.extract.parts import Part, PartBlock, PartBlockKind, read_parts
+from kb.extract.parts import FoundPicture, Part, PartBlock, PartBlockKind, Parts, ReadPicture
+from kb.extract.pictures import PartsReader, inline_picture, picture_size
 from kb.extract.registry import extractor_of
 
 _MARK_CHARS = 6
 
 
-def page_parts(page: Hypertext) -> tuple[Part, ...]:
-    """The paragraphs, items and rows of a page, numbered."""
-    flow = Flow()
-    for block in page.blocks:
+def page_parts(page: Hypertext, picture_of: Callable[[str], ReadPicture | None] = lambda name: None) -> Parts:
+    """The paragraphs, items and rows of a page, numbered, and its pictures; `picture_of` reads those outside of it."""
+    flow = Flow(lambda name: inline_picture(name) or picture_of(name))
+    pictures: dict[int, list[str]] = {}
+    for picture in page.pictures:
+        pictures.setdefault(picture.before, []).append(picture.address)
+    for at, block in enumerate(page.blocks):
+        flow.add_pictures(pictures.get(at, ()))
         if block.kind == "table":
             flow.add_table([block.headers, *block.rows] if block.headers else block.rows)
         elif block.kind == "list":
@@ -33,7 +39,8 @@ def page_parts(page: Hypertext) -> tuple[Part, ...]:
                 flow.add("list", item)
         elif block.kind in ("heading", "code", "quote", "paragraph"):
             flow.add(block.kind, block.text, block.level)
-    return flow.parts
+    flow.add_pictures(pictures.get(len(page.blocks), ()))
+    return Parts(flow.parts, found=tuple(flow.pictures))
 
 
 def _items(lines: Iterable[str]) -> Iterator[str]:
@@ -49,19 +56,32 @@ def _items(lines: Iterable[str]) -> Iterator[str]:
         yield item
 
 
-def below(parts: Iterable[Part], **outer: str | int) -> Iterator[Part]:
-    """The parts with `outer` places in front of their names, `chapter=3&para=14`.
+def below(inner: Parts, over: tuple[str, ...] | None = None, **outer: str | int) -> Parts:
+    """The parts and pictures with `outer` places in front of their names, `chapter=3&para=14`.
 
-    Parts before the first heading get an empty heading path.
+    Parts before the first heading get an empty heading path. If `over` is given, all are below these headings.
     """
     prefix, has_heading = part_name(**outer), False
-    for part in parts:
+    parts = []
+    for part in inner.parts:
         has_heading = has_heading or any(block.level for block in part.blocks)
-        yield Part(f"{prefix}&{part.name}", part.blocks, part.path if has_heading or part.path is not None else ())
+        path = part.path if has_heading or part.path is not None else ()
+        parts.append(Part(f"{prefix}&{part.name}", part.blocks, path if over is None else (*over, *(path or ()))))
+    pictures = [
+        each._replace(
+            part=f"{prefix}&{each.part}" if each.part else prefix,
+            name=f"{prefix}&{each.name}",
+            path=each.path if over is None else (*over, *(each.path or ())),
+        )
+        for each in inner.found
+    ]
+    return inner._replace(parts=tuple(parts), found=tuple(pictures))
 
 
-def file_parts(name: str, data: bytes, job: Job) -> tuple[Part, ...] | None:
+def file_parts(name: str, data: bytes, job: Job) -> Parts | None:
     """The parts of a file inside the job's file; None for a kind that is not read inside others. Raises: KbError."""
+    if picture_size(data) is not None:
+        return Parts((), found=(FoundPicture("", name, lambda most_bytes: data[:most_bytes]),))
     media_type = media_type_of(name)
     if media_type is None:
         return None
@@ -69,10 +89,11 @@ def file_parts(name: str, data: bytes, job: Job) -> tuple[Part, ...] | None:
     steps = extractor.steps
     if not steps:
         inner = extractor.document(data, {}, workspace_path=WorkspacePath(name), asset_id=AssetId("0" * 32))
-        return tuple(_paragraphs(inner))
-    if [step.name for step in steps] != ["parts"]:
+        return Parts(tuple(_paragraphs(inner)))
+    if steps[0].name != "parts":
         return None
-    return read_parts(steps[0].load().derive(replace(job, data=data, media_type=media_type, earlier={}))).parts
+    inside = replace(job, data=data, media_type=media_type, earlier={})
+    return cast(PartsReader, steps[0].load()).read(inside).kept
 
 
 def _paragraphs(document: Document) -> Iterator[Part]:
@@ -96,7 +117,7 @@ def _text_of(document: Document, block: Block, lines: list[str]) -> str:
     return "\n".join(lines[span.line_start - 1 : span.line_end])
 
 
-def read_inside(name: str, data: bytes, job: Job) -> tuple[tuple[Part, ...] | None, str]:
+def read_inside(name: str, data: bytes, job: Job) -> tuple[Parts | None, str]:
     """The parts of a file inside the job's file, or None if it is not read, and the reason if the file is faulty.
 
     The size that all inner files say they expand to is limited before any of them is opened: hundreds of files, each

@@ -16,6 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from kb.domain.documents import BlockKind
@@ -43,6 +44,7 @@ _MOST_BESIDE, _MOST_BESIDE_DEPTH = 0.3, 20
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)((?:[^>\"']|\"[^\"]*\"|'[^']*')*+)>")
 _TAG_UNQUOTED = re.compile(r"<(/?)([A-Za-z][^\s/>]*+)([^>]*+)>")
 _ATTRIBUTE = re.compile(r"([^\s=/\"'>]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
+_SOURCE = re.compile(r"(?:^|\s)(?:src|xlink:href|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\r\f\v\0\xa0\u2000-\u200a\u3000]+")
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _ENTITY_LINES = re.compile(r"&(?:#0*1[03]|#[xX]0*[aAdD]|NewLine);")
@@ -127,10 +129,22 @@ class HtmlBlock:
         return "\n".join(lines)
 
 
+class HtmlPicture(NamedTuple):
+    """A picture of a page: its address, its line from 1, and how many blocks of the content are before it.
+
+    A block counts that has the picture in it.
+    """
+
+    address: str
+    line: int
+    before: int
+
+
 @dataclass(slots=True)
 class Hypertext:
     """The content of a page and its metadata. `date` is RFC 3339; `address` is where the page came from."""
 
+    pictures: list[HtmlPicture] = field(default_factory=list)
     blocks: list[HtmlBlock] = field(default_factory=list)
     title: str | None = None
     author: str | None = None
@@ -145,6 +159,9 @@ def read_hypertext(source: str, is_xml: bool = False) -> Hypertext:
     reader.read()
     page = reader.page
     page.blocks = _content(reader.blocks)
+    kept = {id(block) for block in page.blocks}
+    counts = [0, *accumulate(id(block) in kept for block in reader.blocks)]
+    page.pictures = [each._replace(before=counts[min(each.before, len(counts) - 1)]) for each in reader.pictures]
     headings = [block.text for block in page.blocks if block.level == 1]
     if page.title is None and headings:
         page.title = " ".join(headings[0].split())
@@ -303,6 +320,7 @@ class _Reader:
     def __init__(self, source: str, is_xml: bool) -> None:
         self.page = Hypertext()
         self.blocks: list[HtmlBlock] = []
+        self.pictures: list[HtmlPicture] = []
         self._source, self._is_xml = source, is_xml
         self._stack: list[_Element] = []
         self._open: dict[str, int] = {}
@@ -343,6 +361,8 @@ class _Reader:
             self._tell(name, attributes_of(tag.attributes))
         if name == "br":
             self._is_spaced = True
+        if name in ("img", "image"):
+            self._picture(tag)
         if self._open.get("head") and name not in _OF_HEAD and self._stack[-1].name == "head":
             self._pop()
         if name in _BLOCKS:
@@ -385,6 +405,15 @@ class _Reader:
             self._end_list()
             self._tables[-1].rows[-1].append([])
             self._tables[-1].are_headers[-1] &= name == "th"
+
+    def _picture(self, tag: _Tag) -> None:
+        """Notes a picture of the content; those in banners, and hidden ones, are left out."""
+        here = self._stack[-1] if self._stack else _Element("", False, (), False)
+        address = _SOURCE.search(tag.attributes)
+        if address and not here.beside and not (here.is_unread and tag.name == "img"):
+            is_in_block = bool(self._pieces or self._tables)
+            written = html.unescape(next(filter(None, address.groups()), ""))
+            self.pictures.append(HtmlPicture(written, self._line, len(self.blocks) + is_in_block))
 
     def _push(self, name: str, written: str) -> None:
         above = self._stack[-1] if self._stack else _Element("", False, (), False)

@@ -23,7 +23,8 @@ from kb.errors import ExtractFailed
 from kb.extract.decode import decode
 from kb.extract.flowing import below, page_parts, read_inside
 from kb.extract.hypertext import read_hypertext
-from kb.extract.parts import Part, PartBlock, Parts, distinct, kb_engine
+from kb.extract.parts import FoundPicture, Part, PartBlock, Parts, distinct, kb_engine
+from kb.extract.pictures import listed
 
 # Messages in messages, parts of one message, and attachments that are read of one file.
 _MOST_DEPTH = 4
@@ -50,8 +51,13 @@ def is_needed(earlier: Results) -> bool:
 
 def derive(job: Job) -> bytes:
     """The parts as JSON. Raises: ExtractFailed."""
+    return listed(read(job), job)
+
+
+def read(job: Job) -> Parts:
+    """The parts with the pictures found. Raises: ExtractFailed."""
     job.on_progress(Progress(0, 1))
-    return (_mailbox(job) if job.media_type == "mail/mbox" else _mail(job)).to_json()
+    return _mailbox(job) if job.media_type == "mail/mbox" else _mail(job)
 
 
 def _mail(job: Job) -> Parts:
@@ -61,9 +67,9 @@ def _mail(job: Job) -> Parts:
         raise ExtractFailed("not a mail: it has no head", "open it in a mail program and save it again")
     said = {name.lower(): message.head(name) for name in ("From", "To", "Cc", "Message-ID")}
     user = {name: value for name, value in said.items() if value}
-    parts = tuple(message.parts())
+    read = message.read()
     notes = (*[_CUT] * message.is_cut, *_told(message.unread))
-    return Parts(parts, message.head("Subject"), created_at=message.date, notes=notes, user=user)
+    return read._replace(title=message.head("Subject"), created_at=message.date, notes=notes, user=user)
 
 
 def _mailbox(job: Job) -> Parts:
@@ -73,6 +79,7 @@ def _mailbox(job: Job) -> Parts:
         raise ExtractFailed("not a mailbox: no line begins a message", "export it again, as mbox")
     ends = [start for start, _ in starts[1:]] + [len(job.data)]
     parts: list[Part] = []
+    pictures: list[FoundPicture] = []
     notes: list[str] = []
     unread: list[_Unread] = []
     taken: dict[str, int] = {}
@@ -87,10 +94,12 @@ def _mailbox(job: Job) -> Parts:
         named = message.head("Message-ID").strip("<> ")
         if not named or named in taken or len(named) > _MOST_ID_CHARS:
             named = f"number-{number}"
-        parts += below(message.parts(), message=distinct(named, taken))
+        inner = below(message.read(), message=distinct(named, taken))
+        parts += inner.parts
+        pictures += inner.found
         unread += message.unread
         notes += [f"message {number}: {_CUT}"] * message.is_cut
-    return Parts(tuple(parts), notes=(*notes, *_told(unread)))
+    return Parts(tuple(parts), notes=(*notes, *_told(unread)), found=tuple(pictures))
 
 
 def parsed_message(data: bytes) -> Message:
@@ -153,7 +162,7 @@ class _Message:
         """A header field of the message on one line, decoded; "" if it has none."""
         return decoded_head(self._message, name)
 
-    def parts(self) -> Iterator[Part]:
+    def read(self) -> Parts:
         """The header fields and text as numbered paragraphs, followed by the attachments."""
         head = "\n".join(f"{name}: {said}" for name in _HEAD if (said := self.head(name)))
         subject = self.head("Subject")
@@ -162,13 +171,16 @@ class _Message:
         files = [body for body in bodies if body.kind == "file"]
         if files:
             head += "\nAttached: " + ", ".join(file.name for file in files)
-        yield Part(part_name(para=1), (*blocks, PartBlock("paragraph", head)))
+        parts = [Part(part_name(para=1), (*blocks, PartBlock("paragraph", head)))]
         over = (subject,) if subject else ()
-        for number, block in enumerate(self._text(bodies), 2):
-            yield Part(part_name(para=number), (block,), over)
+        parts += (Part(part_name(para=number), (block,), over) for number, block in enumerate(self._text(bodies), 2))
+        pictures: list[FoundPicture] = []
         taken: dict[str, int] = {}
         for file in files:
-            yield from self._attached(file, distinct(file.name, taken), over)
+            attached = self._attached(file, distinct(file.name, taken), over)
+            parts += attached.parts
+            pictures += attached.found
+        return Parts(tuple(parts), found=tuple(pictures))
 
     def _text(self, bodies: list[_Body]) -> Iterator[PartBlock]:
         kind = "plain" if any(body.kind == "plain" and body.data.strip() for body in bodies) else "html"
@@ -177,20 +189,19 @@ class _Message:
                 continue
             text = decode(body.data, body.charset).text
             if kind == "html":
-                yield from (block for part in page_parts(read_hypertext(text)) for block in part.blocks)
+                yield from (block for part in page_parts(read_hypertext(text)).parts for block in part.blocks)
                 continue
             for written in _BETWEEN.split(text):
                 if paragraph := written.strip("\n").rstrip():
                     yield PartBlock("quote" if paragraph.startswith(">") else "paragraph", paragraph)
 
-    def _attached(self, file: _Body, named: str, over: tuple[str, ...]) -> Iterator[Part]:
+    def _attached(self, file: _Body, named: str, over: tuple[str, ...]) -> Parts:
         self._job.on_progress(Progress(0, 1))
         found, why = read_inside(file.name, file.data, self._job)
         if found is None:
             self.unread.append(_Unread(file.name, why))
-            return
-        for part in below(found, part=named):
-            yield part._replace(path=(*over, named, *(part.path or ())))
+            return Parts(())
+        return below(found, (*over, named), part=named)
 
 
 def decoded_head(message: Message, name: str) -> str:

@@ -2,23 +2,26 @@
 
     a format's reader, in a worker process → Parts → blocks, each in its part → Document
 
-A reader names each part as its format does (`kb.domain.citations.part_name`), in reading order.
+A reader names each part as its format does (`kb.domain.citations.part_name`), in reading order, and gives the pictures
+it finds. What is read of a picture (`kb.extract.pictures`) is a part of its own behind all others: `slide=3&picture=1`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, pairwise
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
-from kb.domain.citations import PartCitation, split_part
-from kb.domain.derived import Derived, DerivedName, Engine, labelled_version
+from kb.domain.citations import PartCitation, part_name, split_part
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, Results, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Payload, Text
 from kb.domain.ids import AssetId, Json
 from kb.domain.spans import PartSpan
-from kb.domain.text import Range, WorkspacePath, stored_text
+from kb.domain.text import Range, WorkspacePath, counted, stored_text
 from kb.extract.document_builder import DocumentBuilder
+from kb.extract.ocr.recognised_pages import page_paragraphs, read_whole_words
 from kb.extract.registry import EXTRACTORS
 
 # Bumped whenever the same parts would give other blocks, spans or metadata.
@@ -46,8 +49,35 @@ class Part(NamedTuple):
     path: tuple[str, ...] | None = None
 
 
+ReadPicture: TypeAlias = Callable[[int], bytes]
+"""Gives the bytes of a picture inside a file, at most so many. Raises: KbError for a damaged one."""
+
+
+class FoundPicture(NamedTuple):
+    """A picture that a reader has found: the part it is in ("" is the file), its name in the file, and its bytes.
+
+    `path` are the headings above it, None if they are those of its part.
+    """
+
+    part: str
+    name: str
+    read: ReadPicture
+    path: tuple[str, ...] | None = None
+
+
+class Picture(NamedTuple):
+    """A picture that OCR reads: the part it is in, and the hash of its bytes, "" if OCR was switched off."""
+
+    part: str
+    content: str
+    path: tuple[str, ...] | None = None
+
+
 class Parts(NamedTuple):
-    """All parts of a file that have text, and the file's metadata; `notes` say what was not read."""
+    """All parts of a file that have text, and the file's metadata; `notes` say what was not read.
+
+    `pictures` are those worth reading, of all that were `found`, which are not kept in JSON.
+    """
 
     parts: tuple[Part, ...]
     title: str = ""
@@ -56,11 +86,45 @@ class Parts(NamedTuple):
     updated_at: str | None = None
     notes: tuple[str, ...] = ()
     user: Mapping[str, Json] = {}
+    pictures: tuple[Picture, ...] = ()
+    found: tuple[FoundPicture, ...] = ()
+
+    @property
+    def kept(self) -> Parts:
+        """The parts as they are read back from JSON: texts in NFC, without empty blocks and parts."""
+        return self._replace(
+            parts=tuple(part._replace(blocks=_kept(part.blocks)) for part in self.parts if part.blocks)
+        )
 
     def to_json(self) -> bytes:
-        """The parts as JSON, for the cache and `parts.json`; texts are in NFC, and empty blocks are left out."""
-        value = self._asdict() | {"parts": [(name, _kept(blocks), path) for name, blocks, path in self.parts if blocks]}
+        """The parts as JSON, for the cache and `parts.json`. Pictures come first, to be seen without parsing."""
+        value = self.kept._asdict()
+        del value["found"]
+        pictures = value.pop("pictures")
+        value = {"pictures": pictures} | value if pictures else value
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+    def with_texts(self, texts: Mapping[str, PictureText]) -> Parts:
+        """The parts, with those of the pictures behind them; `texts` are by the hashes of their contents."""
+        over = dict(self._headings())
+        counts: Counter[str] = Counter()
+        read = []
+        for part, content, path in self.pictures:
+            counts[part] += 1
+            name = part_name(picture=counts[part])
+            if blocks := tuple(PartBlock("paragraph", text) for text in texts.get(content, PictureText()).paragraphs):
+                path = over.get(part, ()) if path is None else path
+                read.append(Part(f"{part}&{name}" if part else name, _kept(blocks), path))
+        return self._replace(parts=(*self.parts, *read))
+
+    def _headings(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The headings above or in each part."""
+        over: list[PartBlock] = []
+        for name, blocks, path in self.parts:
+            for block in blocks:
+                if block.level:
+                    over = [*(each for each in over if each.level < block.level), block]
+            yield name, tuple(" ".join(each.text.split()) for each in over) if path is None else path
 
     @property
     def laid_out(self) -> tuple[str, list[list[Range]]]:
@@ -102,6 +166,22 @@ class Parts(NamedTuple):
         return text[:first_char], text[first_char:last_char], text[last_char:]
 
 
+class PictureText(NamedTuple):
+    """What OCR read of a picture: its paragraphs; or why it could not be read."""
+
+    paragraphs: tuple[str, ...] = ()
+    failed: str = ""
+
+
+def found_pictures(
+    part: str, names: Iterable[str], picture_of: Callable[[str], ReadPicture | None]
+) -> Iterator[FoundPicture]:
+    """The pictures of these names in a part; names without a picture are left out."""
+    for name in names:
+        if (read := picture_of(name)) is not None:
+            yield FoundPicture(part, name, read)
+
+
 def distinct(name: str, taken: dict[str, int]) -> str:
     """The name, with a number appended if it was `taken`; counts it in `taken`."""
     free = name
@@ -112,8 +192,31 @@ def distinct(name: str, taken: dict[str, int]) -> str:
     return free
 
 
-def _kept(blocks: tuple[PartBlock, ...]) -> list[PartBlock]:
-    return [block._replace(text=stored_text(block.text)) for block in blocks]
+def _kept(blocks: tuple[PartBlock, ...]) -> tuple[PartBlock, ...]:
+    return tuple(block._replace(text=stored_text(block.text)) for block in blocks)
+
+
+def has_pictures(parts_json: bytes) -> bool:
+    """Whether what `Parts.to_json` wrote has pictures to read."""
+    return parts_json.startswith(b'{"pictures":')
+
+
+def whole_parts(derived: Results) -> Parts:
+    """The parts of a file from its derived results, which has `parts`, those of its pictures included."""
+    read = read_parts(derived["parts"])
+    return read.with_texts(read_picture_texts(derived["ocr"])) if "ocr" in derived else read
+
+
+def read_picture_texts(data: bytes) -> dict[str, PictureText]:
+    """The texts of pictures by the hashes of their contents, from the result `ocr` of a file in parts."""
+    texts = {}
+    for content, value in json.loads(data)["pictures"].items():
+        if "failed" in value:
+            texts[content] = PictureText(failed=value["failed"])
+        else:
+            pages = read_whole_words(json.dumps(value).encode()).values()
+            texts[content] = PictureText(tuple(text for page in pages for text, _, _ in page_paragraphs(page.regions)))
+    return texts
 
 
 def read_parts(data: bytes) -> Parts:
@@ -123,7 +226,11 @@ def read_parts(data: bytes) -> Parts:
         Part(name, tuple(PartBlock(*block) for block in blocks), None if path is None else tuple(path))
         for name, blocks, path in value.pop("parts")
     )
-    return Parts(parts, **value | {"notes": tuple(value["notes"])})
+    pictures = tuple(
+        Picture(part, content, None if path is None else tuple(path))
+        for part, content, path in value.pop("pictures", ())
+    )
+    return Parts(parts, **value | {"notes": tuple(value["notes"]), "pictures": pictures})
 
 
 def kb_engine(version: str) -> Engine:
@@ -135,22 +242,36 @@ def assemble_parts(
     derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
 ) -> Document:
     """The document of a file in parts."""
-    step = derived["parts"]
+    step, ocr = derived["parts"], derived.get("ocr")
     read = read_parts(step.data)
+    labels: dict[DerivedName, str] = {"parts": step.engine.label}
+    texts = {} if ocr is None else read_picture_texts(ocr.data)
+    if read.pictures:
+        labels["ocr"] = NOT_DERIVED if ocr is None else ocr.engine.label
+        read = read.with_texts(texts)
     text, ranges = read.laid_out
-    builder = DocumentBuilder(workspace_path, asset_id, labelled_version(PARSER_VERSION, {"parts": step.engine.label}))
+    builder = DocumentBuilder(workspace_path, asset_id, labelled_version(PARSER_VERSION, labels))
     for part, places in zip(read.parts, ranges, strict=True):
         whole = places[0][0], places[-1][1]
         for block, place in zip(part.blocks, places, strict=True):
             builder.add(block.kind, _payload(block), PartSpan(part.name, *place, *whole), part.path)
-    for note in read.notes:
+    for note in (*read.notes, *_unread_pictures(texts)):
         builder.warn("read_in_part", note)
+    if read.pictures and ocr is None:
+        builder.warn("no_text", f"{counted(len(read.pictures), 'picture')} in it: OCR reads them")
     if not builder.blocks:
         builder.warn("empty_file", "no text")
     heading = next((block.payload.text for block in builder.blocks if isinstance(block.payload, Heading)), "")
     user = {**read.user, **({"author": read.author} if read.author else {})}
+    user |= {"pictures": len(read.pictures)} if read.pictures else {}
     metadata = Metadata(created_at=read.created_at, updated_at=read.updated_at, source_type="reference", user=user)
     return builder.document(text, metadata, title=read.title or heading)
+
+
+def _unread_pictures(texts: Mapping[str, PictureText]) -> Iterator[str]:
+    """The note on pictures that could not be read, with the first reason; none if all were."""
+    if failed := [each.failed for each in texts.values() if each.failed]:
+        yield f"{len(failed)} of {counted(len(texts), 'picture')} in it cannot be read: {failed[0]}"
 
 
 def _payload(block: PartBlock) -> Payload:

@@ -24,7 +24,8 @@ class Step(NamedTuple):
     """A result to derive from a file, and the module that derives it (`kb.domain.derived`).
 
     Without a result that `is_required` there is no document. One that `is_slow` takes seconds a page or picture.
-    `plugin` is the name of the plugin's extractor whose step it is.
+    `plugin` is the name of the plugin's extractor whose step it is. `form` is bumped when more is kept of the same text:
+    files are read again, and ids stay.
     """
 
     name: DerivedName
@@ -32,6 +33,7 @@ class Step(NamedTuple):
     is_required: bool = False
     plugin: str | None = None
     is_slow: bool = False
+    form: str = ""
 
     def load(self) -> StepModule:
         """Imports the module of the step, whose engine is imported when it derives."""
@@ -72,6 +74,11 @@ class Extractor:
             return cast(Assemble, self.load())(derived, workspace_path=workspace_path, asset_id=asset_id)
         return cast(Extract, self.load())(data, workspace_path=workspace_path, asset_id=asset_id)
 
+    @property
+    def form(self) -> str:
+        """The forms of the results of all steps, as part of the pipeline version of its documents; "" for none."""
+        return "".join(f"/{step.form}" for step in self.steps if step.form)
+
     def load(self) -> Extract | Assemble:
         """Imports and returns the function that builds documents."""
         return cast(Extract | Assemble, getattr(import_module(self.module), self.function))
@@ -92,9 +99,17 @@ def extractor_of(family: MediaFamily) -> Extractor:
     return Extractor(PLUGIN_VERSION, "kb.extract.plugin", "assemble_plugin", (step,))
 
 
+OF_PICTURES = Step("ocr", "kb.extract.pictures", is_slow=True)
+"""Reads the pictures in a file, each by its content."""
+
+
 def _in_parts(module: str) -> Extractor:
-    """The extractor of files in parts; `module` has the step that reads them."""
-    return Extractor("parts-v1", "kb.extract.parts", "assemble_parts", (Step("parts", module, is_required=True),))
+    """The extractor of files in parts that may have pictures; `module` has the step that reads them."""
+    steps = (Step("parts", module, is_required=True, form="pictures-1"), OF_PICTURES)
+    return Extractor("parts-v1", "kb.extract.parts", "assemble_parts", steps)
+
+
+_TABLE = Step("parts", "kb.extract.office.delimited", is_required=True)
 
 
 # Of steps of one name, the last one is what `kb doctor` checks: speech, not subtitles.
@@ -117,7 +132,7 @@ EXTRACTORS: dict[str, Extractor] = {
     "slides": _in_parts("kb.extract.office.readers"),
     "hangul": _in_parts("kb.extract.office.hangul"),
     "sheet": _in_parts("kb.extract.office.sheets"),
-    "table": _in_parts("kb.extract.office.delimited"),
+    "table": Extractor("parts-v1", "kb.extract.parts", "assemble_parts", (_TABLE,)),
     "image": Extractor(
         "image-v2",
         "kb.extract.image",

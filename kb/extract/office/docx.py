@@ -11,12 +11,13 @@ from xml.etree.ElementTree import Element
 
 from kb.extract.office.flow import Flow
 from kb.extract.office.numbering import Numbering
-from kb.extract.office.package import Package, found
+from kb.extract.office.package import Package, embedded, found
 from kb.extract.parts import Parts
 
 # Elements whose text is not the document's: deleted, moved away, a second form of the same, codes of fields.
 _NOT_TEXT = frozenset(("del", "moveFrom", "Fallback", "instrText", "delText", "pPr", "rPr", "txbxContent", "ruby"))
 _SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
+_DOCUMENT = "word/document.xml"
 _HEADING = "heading "
 _BASES = 10
 
@@ -33,21 +34,22 @@ class _Style(NamedTuple):
 def read_docx(data: bytes) -> Parts:
     """The parts of a .docx file. Raises: ExtractFailed, FileTooLarge."""
     package = Package(data)
-    document = package.tree("word/document.xml")
+    document = package.tree(_DOCUMENT)
     reader = _Reader(package)
     for body in found(document, "body"):
         reader.read(body)
     reader.read_notes("note", package.tree("word/footnotes.xml"), "footnote")
     reader.read_notes("note", package.tree("word/endnotes.xml"), "endnote")
     reader.read_notes("comment", package.tree("word/comments.xml"), "comment")
-    return package.said_of(Parts(reader.flow.parts, title=reader.title))
+    return package.said_of(Parts(reader.flow.parts, title=reader.title, found=tuple(reader.flow.pictures)))
 
 
 class _Reader:
     """Reads the paragraphs and tables of a document in order."""
 
     def __init__(self, package: Package) -> None:
-        self.flow = Flow()
+        targets = package.targets(_DOCUMENT)
+        self.flow = Flow(lambda name: package.picture(targets.get(name, "")))
         self.title = ""
         self._styles = _styles(package.tree("word/styles.xml"))
         self._numbering = Numbering(package.tree("word/numbering.xml"))
@@ -58,7 +60,8 @@ class _Reader:
             if element.tag == "p":
                 self._paragraph(element)
             elif element.tag == "tbl":
-                self.flow.add_table(list(_rows(element)))
+                rows = list(_rows(element))
+                self.flow.add_table([cells for cells, _ in rows], [pictures for _, pictures in rows])
             elif element.tag not in _NOT_TEXT and element.tag != "sectPr":
                 self.read(element)
 
@@ -80,6 +83,7 @@ class _Reader:
             self.flow.add("heading", f"{number} {text}", style.level or 1)
         else:
             self.flow.add("list" if number else "paragraph", f"{number} {text}")
+        self.flow.add_pictures(embedded(element))
         for box in _boxes(element):
             self.read(box)
 
@@ -164,9 +168,9 @@ def _boxes(element: Element) -> Iterator[Element]:
             yield from _boxes(child)
 
 
-def _rows(table: Element) -> Iterator[Sequence[str]]:
-    """The cells of each row. A cell that spans rows is repeated in each; one that spans columns is followed by empty
-    cells.
+def _rows(table: Element) -> Iterator[tuple[Sequence[str], list[str]]]:
+    """The cells of each row, and the ids of its pictures. A cell that spans rows is repeated in each; one that spans
+    columns is followed by empty cells.
     """
     above: list[str] = []
     for row in _children(table, "tr"):
@@ -178,7 +182,7 @@ def _rows(table: Element) -> Iterator[Sequence[str]]:
             goes_on = merged is not None and merged.get("val") != "restart" and len(cells) < len(above)
             cells.append(above[len(cells)] if goes_on else _joined(cell))
             cells += [""] * (min(_number(span), 200) - 1 if span is not None else 0)
-        yield cells
+        yield cells, list(embedded(row))
         above = cells
 
 

@@ -6,10 +6,11 @@ A row of a table is read with its header (`table_rows`), so that it can be found
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from kb.domain.citations import part_name
-from kb.extract.parts import Part, PartBlock, PartBlockKind
+from kb.extract.parts import FoundPicture, Part, PartBlock, PartBlockKind, ReadPicture, found_pictures
 
 _HEADER_CHARS = 60
 
@@ -53,11 +54,16 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 class Flow:
-    """Collects the paragraphs of a document; footnotes and comments come after them."""
+    """Collects the paragraphs of a document; footnotes and comments come after them.
 
-    def __init__(self) -> None:
+    A picture is in the paragraph that was added last. `picture_of` gives what reads a picture of some name.
+    """
+
+    def __init__(self, picture_of: Callable[[str], ReadPicture | None] = lambda name: None) -> None:
         self.paragraphs: list[Part] = []
         self.notes: list[Part] = []
+        self.pictures: list[FoundPicture] = []
+        self._picture_of = picture_of
         self._note_counts: Counter[str] = Counter()
         self.begin()
 
@@ -65,18 +71,27 @@ class Flow:
         """Begins a section: its places come first in the names of its paragraphs, which are counted within it."""
         self._places = places
         self._count = 0
+        self._last = part_name(**places)
 
     def add(self, kind: PartBlockKind, text: str, level: int = 0) -> None:
         """Appends a paragraph, if it has text."""
         if text := text.strip():
             self._count += 1
             block = PartBlock(kind, text, min(level, 6))
-            self.paragraphs.append(Part(part_name(**self._places, para=self._count), (block,)))
+            self._last = part_name(**self._places, para=self._count)
+            self.paragraphs.append(Part(self._last, (block,)))
 
-    def add_table(self, rows: Sequence[Sequence[str]]) -> None:
-        """Appends the rows of a table, each with its header if the first row is one."""
-        for row in table_rows(rows):
-            self.add("table", row)
+    def add_table(self, rows: Sequence[Sequence[str]], pictures: Sequence[Iterable[str]] = ()) -> None:
+        """Appends the rows of a table, each with its header if the first row is one; `pictures` are those of each
+        row.
+        """
+        for row, in_row in zip_longest(table_rows(rows), pictures, fillvalue=()):
+            self.add("table", row or "")
+            self.add_pictures(in_row)
+
+    def add_pictures(self, names: Iterable[str]) -> None:
+        """Adds pictures, by the names that `picture_of` knows."""
+        self.pictures += found_pictures(self._last, names, self._picture_of)
 
     def add_note(self, key: str, text: str) -> None:
         """Appends a footnote (`note`) or a comment (`comment`), numbered by themselves."""

@@ -4,7 +4,7 @@ HWPX (OWPML, KS X 6101): a ZIP of XML            ─┐ HWP 5 (Hancom's publishe
 each section, in order → Parts
 
 Documents for distribution are encrypted but contain their key, and are read. Not read are other encrypted documents,
-HWP before 5, numbers of outlines and lists, page headers and footers, charts and pictures.
+HWP before 5, numbers of outlines and lists, page headers and footers, and charts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
@@ -22,7 +23,8 @@ from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, FileTooLarge, PasswordNeeded, worded
 from kb.extract.office.flow import Flow
 from kb.extract.office.package import MOST_EXPANDED_BYTES, Package, found, moment, text_at, too_large
-from kb.extract.parts import Parts
+from kb.extract.parts import Parts, ReadPicture
+from kb.extract.pictures import listed, picture_size
 from kb.models.requirements import lacking_packages, require
 
 # Bumped whenever the same file would give other parts.
@@ -36,6 +38,9 @@ _MOST_RECORDS = 2_000_000
 # Tags of records (HWPTAG_BEGIN + n).
 _STYLE, _PARA_SHAPE = 26, 25
 _PARA_HEADER, _PARA_TEXT, _CTRL_HEADER, _LIST_HEADER, _TABLE, _EQUATION = 66, 67, 71, 72, 77, 88
+_BIN_DATA, _PICTURE = 18, 85
+# Of a file's kind: embedded, not linked; of a picture: where the number of its file is.
+_EMBEDDED, _PICTURE_NUMBER_AT = 1, 71
 _NOTES = {b"fn  ": "note", b"en  ": "note", b"tcmt": "comment"}
 _NOT_READ = (b"head", b"foot")
 
@@ -63,24 +68,29 @@ def is_needed(earlier: Results) -> bool:
     return True
 
 
-def derive(job: Job) -> bytes:
-    """The parts as JSON. Raises: ExtractFailed, FileTooLarge."""
+def read(job: Job) -> Parts:
+    """The parts with the pictures found. Raises: ExtractFailed, FileTooLarge, PasswordNeeded."""
     job.on_progress(Progress(0, 1))
-    read = read_hwpx if job.media_type == "hangul/hwpx" else read_hwp
-    return read(job.data).to_json()
+    return (read_hwpx if job.media_type == "hangul/hwpx" else read_hwp)(job.data)
+
+
+def derive(job: Job) -> bytes:
+    """The parts as JSON. Raises: ExtractFailed, FileTooLarge, PasswordNeeded."""
+    return listed(read(job), job)
 
 
 def read_hwpx(data: bytes) -> Parts:
     """The parts of an .hwpx file. Raises: ExtractFailed, FileTooLarge."""
     package = Package(data)
     levels = _OutlineLevels(package.tree("Contents/header.xml"))
-    flow = Flow()
+    about = package.tree("Contents/content.hpf")
+    members = {each.get("id", ""): each.get("href", "") for each in about.iter("item")}
+    flow = Flow(lambda name: package.picture(members.get(name, "")))
     sections = [name for name in package.names if name.startswith("Contents/section")]
     for number, name in enumerate(sorted(sections, key=lambda name: (len(name), name)), 1):
         flow.begin(section=number)
         for paragraph in found(package.tree(name), "p"):
             _read_paragraph(paragraph, flow, levels)
-    about = package.tree("Contents/content.hpf")
     said = {each.get("name", ""): each.text or "" for each in about.iter("meta")}
     return Parts(
         flow.parts,
@@ -88,6 +98,7 @@ def read_hwpx(data: bytes) -> Parts:
         author=said.get("creator", "").strip(),
         created_at=moment(said.get("CreatedDate", "")),
         updated_at=moment(said.get("ModifiedDate", "")),
+        found=tuple(flow.pictures),
     )
 
 
@@ -126,9 +137,12 @@ def _read_paragraph(paragraph: Element, flow: Flow, levels: _OutlineLevels) -> N
 
 
 def _read_object(element: Element, flow: Flow, levels: _OutlineLevels) -> None:
-    """Reads a table, a note, or the text in a shape."""
+    """Reads a table, a note, a picture, or the text in a shape."""
     if element.tag == "tbl":
-        flow.add_table(list(_hwpx_rows(element)))
+        rows = list(_hwpx_rows(element))
+        flow.add_table([cells for cells, _ in rows], [pictures for _, pictures in rows])
+    elif element.tag == "img":
+        flow.add_pictures([element.get("binaryItemIDRef", "")])
     elif element.tag in ("footNote", "endNote", "hiddenComment"):
         flow.add_note("comment" if element.tag == "hiddenComment" else "note", _joined(element))
     elif element.tag in ("drawText", "caption"):
@@ -154,9 +168,9 @@ def _hwpx_text(paragraph: Element) -> str:
     return "".join(said)
 
 
-def _hwpx_rows(table: Element) -> Iterator[Sequence[str]]:
-    """The cells of each row. A cell that spans rows is repeated in each; one that spans columns is followed by empty
-    cells.
+def _hwpx_rows(table: Element) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """The cells of each row, and the ids of its pictures. A cell that spans rows is repeated in each; one that spans
+    columns is followed by empty cells.
     """
     grid = Grid()
     for row in found(table, "tr"):
@@ -164,7 +178,8 @@ def _hwpx_rows(table: Element) -> Iterator[Sequence[str]]:
             at, span = cell.find("cellAddr"), cell.find("cellSpan")
             if at is not None:
                 spans = 1 if span is None else _int(span.get("rowSpan"))
-                grid.put(_int(at.get("rowAddr")), _int(at.get("colAddr")), spans, _joined(cell))
+                pictures = [image.get("binaryItemIDRef", "") for image in cell.iter("img")]
+                grid.put(_int(at.get("rowAddr")), _int(at.get("colAddr")), spans, _joined(cell), pictures)
     return grid.rows()
 
 
@@ -179,22 +194,24 @@ def _joined(holder: Element) -> str:
 
 @dataclass(slots=True)
 class Grid:
-    """The cells of a table, by row and column, from 0."""
+    """The cells of a table, by row and column, from 0, and the names of the pictures that begin in each row."""
 
     cells: dict[tuple[int, int], str] = field(default_factory=dict)
+    pictures: dict[int, list[str]] = field(default_factory=dict)
 
-    def put(self, row: int, column: int, row_span: int, text: str) -> None:
+    def put(self, row: int, column: int, row_span: int, text: str, pictures: Sequence[str] = ()) -> None:
         """Places a cell in each of the rows that it spans."""
         for at in range(row, row + min(max(row_span, 1), 1_000)):
             self.cells[at, column] = text
+        self.pictures.setdefault(row, []).extend(pictures)
 
-    def rows(self) -> Iterator[Sequence[str]]:
-        """The rows that have cells, in order."""
+    def rows(self) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+        """The rows that have cells, in order, each with its pictures."""
         by_row: dict[int, dict[int, str]] = {}
         for (row, column), text in self.cells.items():
             by_row.setdefault(row, {})[column] = text
-        for _, filled in sorted(by_row.items()):
-            yield [filled.get(column, "") for column in range(min(max(filled) + 1, 1_000))]
+        for row, filled in sorted(by_row.items()):
+            yield [filled.get(column, "") for column in range(min(max(filled) + 1, 1_000))], self.pictures.get(row, ())
 
 
 class _Record(NamedTuple):
@@ -210,8 +227,7 @@ def read_hwp(data: bytes) -> Parts:
     import olefile
 
     try:
-        with olefile.OleFileIO(io.BytesIO(data)) as ole:
-            return _read_ole(ole)
+        return _read_ole(olefile.OleFileIO(io.BytesIO(data)))  # left open: pictures are read later
     except (OSError, struct.error, IndexError, zlib.error, ValueError, TypeError) as error:
         raise ExtractFailed(f"not a readable Hangul document: {worded(error)}", _HINT) from error
 
@@ -225,14 +241,32 @@ def _read_ole(ole: Any) -> Parts:
         raise PasswordNeeded("the document is encrypted", "save a copy without a password")
     room = "ViewText" if flags & _DISTRIBUTED else "BodyText"
     streams = _Streams(ole, bool(flags & _COMPRESSED))
-    levels = _levels_of(records(streams.read("DocInfo")))
+    about = records(streams.read("DocInfo"))
+    levels = _levels_of(about)
     names = [entry[1] for entry in ole.listdir() if len(entry) == 2 and entry[0] == room]
-    flow = Flow()
+    flow = Flow(partial(_hwp_picture, streams, _streams_of_pictures(about)))
     for number, name in enumerate(sorted(names, key=lambda name: (len(name), name)), 1):
         flow.begin(section=number)
         for record in records(streams.read(f"{room}/{name}")):
             _read_record(record, flow, levels)
-    return _said_of(ole, Parts(flow.parts))
+    return _said_of(ole, Parts(flow.parts, found=tuple(flow.pictures)))
+
+
+def _streams_of_pictures(about: Sequence[_Record]) -> Sequence[str]:
+    """The streams of the files embedded in a document, by their numbers from 1; "" for one that is elsewhere."""
+    names = []
+    for record in _all(about):
+        if record.tag == _BIN_DATA:
+            kind, number, length = (*struct.unpack_from("<HHH", record.data.ljust(6, b"\0")),)
+            extension = record.data[6 : 6 + 2 * length].decode("utf-16-le", "replace")
+            names.append(f"BinData/BIN{number:04X}.{extension}" if kind & 0xF == _EMBEDDED else "")
+    return names
+
+
+def _hwp_picture(streams: _Streams, names: Sequence[str], number: str) -> ReadPicture | None:
+    """What reads the picture of that number; None if it is not in the file."""
+    at = int(number) - 1
+    return partial(streams.begin_of, names[at]) if 0 <= at < len(names) and names[at] else None
 
 
 class _Streams:
@@ -242,6 +276,16 @@ class _Streams:
         self._ole = ole
         self._is_packed = is_packed
         self._left = MOST_EXPANDED_BYTES
+
+    def begin_of(self, name: str, most_bytes: int) -> bytes:
+        """The first bytes of an embedded file, outside of the limit. Raises: ExtractFailed."""
+        try:
+            data: bytes = self._ole.openstream(name).read()
+            if not self._is_packed or picture_size(data) is not None:  # one of them may be stored as it is
+                return data[:most_bytes]
+            return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, most_bytes)
+        except (OSError, zlib.error, IndexError, ValueError, struct.error) as error:
+            raise ExtractFailed(f"{name} in it cannot be read: {worded(error)}", _HINT) from error
 
     def read(self, name: str) -> bytes:
         """A stream's bytes. Raises: FileTooLarge."""
@@ -366,13 +410,29 @@ def _read_control(control: _Record, flow: Flow, levels: Sequence[Sequence[int]])
     if kind in _NOT_READ:
         return
     if kind == b"tbl ":
-        flow.add_table(list(_hwp_rows(control)))
+        rows = list(_hwp_rows(control))
+        flow.add_table([cells for cells, _ in rows], [pictures for _, pictures in rows])
     elif kind in _NOTES:
         flow.add_note(_NOTES[kind], " ".join(" ".join(_text_of(each) for each in _all(control.below)).split()))
     else:
+        flow.add_pictures(_pictures_in(control.below))
         for record in _all(control.below):
             if record.tag == _PARA_HEADER:
                 _read_record(record, flow, levels)
+
+
+def _pictures_in(records: Sequence[_Record]) -> Iterator[str]:
+    """The numbers of the pictures below records, those inside paragraphs left out."""
+    for record in records:
+        if record.tag != _PARA_HEADER:
+            yield from _picture_numbers(record)
+            yield from _pictures_in(record.below)
+
+
+def _picture_numbers(record: _Record) -> Iterator[str]:
+    """The number of the file that a record of a picture shows; none for any other record."""
+    if record.tag == _PICTURE and len(record.data) >= _PICTURE_NUMBER_AT + 2:
+        yield str(*struct.unpack_from("<H", record.data, _PICTURE_NUMBER_AT))
 
 
 def _text_of(paragraph: _Record) -> str:
@@ -405,16 +465,17 @@ def decoded(units: bytes) -> str:
     return "".join(said)
 
 
-def _hwp_rows(table: _Record) -> Iterator[Sequence[str]]:
+def _hwp_rows(table: _Record) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """The cells of each row. A list header gives the place of a cell, and the paragraphs after it are its contents."""
     grid = Grid()
     place: tuple[int, int, int] | None = None
     said: list[str] = []
+    pictures: list[str] = []
 
     def put() -> None:
         if place is not None:
             row, column, spans = place
-            grid.put(row, column, spans, " ".join(" ".join(said).split()))
+            grid.put(row, column, spans, " ".join(" ".join(said).split()), pictures)
 
     has_begun = False
     for record in table.below:
@@ -423,8 +484,9 @@ def _hwp_rows(table: _Record) -> Iterator[Sequence[str]]:
         elif record.tag == _LIST_HEADER and has_begun:
             put()
             column, row, _, spans = struct.unpack_from("<4H", record.data, 8)
-            place, said = (row, column, spans), []
+            place, said, pictures = (row, column, spans), [], []
         elif record.tag == _PARA_HEADER:
             said += [_text_of(each) for each in _all([record])]
+            pictures += (number for each in _all([record]) for number in _picture_numbers(each))
     put()
     return grid.rows()

@@ -6,6 +6,7 @@ Text that a tracked change deleted is left out, and so are page headers and foot
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -13,7 +14,7 @@ from kb.domain.citations import part_name
 from kb.extract.office.flow import Flow
 from kb.extract.office.numbering import BULLET, numeral
 from kb.extract.office.package import Package, found
-from kb.extract.parts import Part, PartBlock, PartBlockKind, Parts
+from kb.extract.parts import Part, PartBlock, PartBlockKind, Parts, ReadPicture, found_pictures
 
 # Elements whose text is not that of the paragraph they are in.
 _NOT_TEXT = frozenset(("note", "annotation", "frame", "custom-shape", "tracked-changes", "ruby-text", "title", "desc"))
@@ -37,7 +38,7 @@ def read_odt(data: bytes) -> Parts:
     reader = _Reader(package)
     for body in found(reader.content, "body", "text"):
         reader.read(body)
-    return package.said_of(Parts(reader.flow.parts, title=reader.title))
+    return package.said_of(Parts(reader.flow.parts, title=reader.title, found=tuple(reader.flow.pictures)))
 
 
 def read_odp(data: bytes) -> Parts:
@@ -46,7 +47,12 @@ def read_odp(data: bytes) -> Parts:
     reader = _Reader(package)
     pages = [page for body in found(reader.content, "body", "presentation") for page in found(body, "page")]
     slides = tuple(Part(part_name(slide=at), tuple(reader.slide(page))) for at, page in enumerate(pages, 1))
-    return package.said_of(Parts(slides))
+    pictures = [
+        picture
+        for slide, page in zip(slides, pages, strict=True)
+        for picture in found_pictures(slide.name, images_in(page), partial(picture_at, package))
+    ]
+    return package.said_of(Parts(slides, found=tuple(pictures)))
 
 
 class _Level(NamedTuple):
@@ -62,7 +68,7 @@ class _Reader:
     """Reads the paragraphs, lists and tables of a text in order, or the shapes of a slide."""
 
     def __init__(self, package: Package) -> None:
-        self.flow = Flow()
+        self.flow = Flow(partial(picture_at, package))
         self.title = ""
         self.content = package.tree("content.xml")
         styles = [*self.content.iter("style"), *package.tree("styles.xml").iter("style")]
@@ -81,7 +87,8 @@ class _Reader:
             elif element.tag == "list":
                 self._list(element, "", 1)
             elif element.tag == "table":
-                self.flow.add_table(list(_rows(element)))
+                rows = list(_rows(element))
+                self.flow.add_table([cells for cells, _ in rows], [pictures for _, pictures in rows])
             elif element.tag not in _NOT_TEXT:
                 self.read(element)
             elif element.tag in _SHAPES:
@@ -124,7 +131,9 @@ class _Reader:
     def _boxes(self, element: Element) -> None:
         """Reads the text boxes in a paragraph or a shape, outermost first."""
         for child in element:
-            if child.tag == "text-box" or (child.tag in _SHAPES and child.tag not in ("frame", "a")):
+            if child.tag == "image":
+                self.flow.add_pictures([child.get("href", "")])
+            elif child.tag == "text-box" or (child.tag in _SHAPES and child.tag not in ("frame", "a")):
                 self.read(child)
             elif child.tag not in ("note", "annotation"):
                 self._boxes(child)
@@ -180,9 +189,9 @@ def _texts(element: Element) -> Iterator[str]:
         yield child.tail or ""
 
 
-def _rows(table: Element) -> Iterator[Sequence[str]]:
-    """The cells of each row. A cell that spans rows is repeated in each; one that spans columns is followed by empty
-    cells.
+def _rows(table: Element) -> Iterator[tuple[Sequence[str], list[str]]]:
+    """The cells of each row, and the names of its pictures. A cell that spans rows is repeated in each; one that spans
+    columns is followed by empty cells.
     """
     above: list[str] = []
     left: dict[int, int] = {}  # how many rows more a column's cell spans
@@ -190,21 +199,22 @@ def _rows(table: Element) -> Iterator[Sequence[str]]:
         cells: list[str] = []
         for cell in (each for each in row if each.tag in ("table-cell", "covered-table-cell")):
             text = joined(cell)
-            for _ in range(min(_count(cell, "number-columns-repeated"), _MOST_REPEATED)):
+            for _ in range(min(repeated(cell, "number-columns-repeated"), _MOST_REPEATED)):
                 at = len(cells)
                 if cell.tag == "covered-table-cell" and left.get(at, 0) > 0:
                     left[at] -= 1
                     cells.append(above[at] if at < len(above) else "")
                 else:
-                    left[at] = _count(cell, "number-rows-spanned") - 1
+                    left[at] = repeated(cell, "number-rows-spanned") - 1
                     cells.append(text)
-        yield cells
+        yield cells, list(images_in(row))
         above = cells
 
 
-def _count(element: Element, name: str) -> int:
+def repeated(element: Element, name: str) -> int:
+    """How often a cell or row is repeated, or what it spans, by the name of the attribute."""
     value = element.get(name, "1")
-    return int(value) if value.isdecimal() and len(value) < 7 else 1
+    return int(value) if value.isdecimal() and len(value) < 9 else 1
 
 
 def rows_within(table: Element) -> Iterator[Element]:
@@ -214,6 +224,16 @@ def rows_within(table: Element) -> Iterator[Element]:
             yield child
         elif child.tag in ("table-rows", "table-header-rows", "table-row-group"):
             yield from rows_within(child)
+
+
+def images_in(element: Element) -> Iterator[str]:
+    """The names of the pictures below an element."""
+    return (image.get("href", "") for image in element.iter("image"))
+
+
+def picture_at(package: Package, name: str) -> ReadPicture | None:
+    """What reads a picture that is a member of an OpenDocument file; None for one elsewhere."""
+    return package.picture(name.removeprefix("./"))
 
 
 def joined(holder: Element) -> str:

@@ -8,11 +8,13 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
+from posixpath import dirname, join, normpath
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from kb.errors import ExtractFailed, FileTooLarge, PasswordNeeded, worded
-from kb.extract.parts import Parts
+from kb.extract.parts import Parts, ReadPicture
 
 # What all members that are read may expand to, and the elements and levels of one tree.
 MOST_EXPANDED_BYTES = 200_000_000
@@ -24,6 +26,7 @@ OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # Members about the file, in the formats of Microsoft and OpenDocument.
 _ABOUT = ("docProps/core.xml", "meta.xml")
 
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, NotImplementedError, ValueError)
 _HINT = "open it in its program and save it again"
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:\d\d)?)?")
 
@@ -49,12 +52,36 @@ class Package:
                 data = member.read(self._left + 1)
         except RuntimeError as error:  # what zipfile raises for an encrypted member
             raise PasswordNeeded("the file is encrypted", "save a copy without a password") from error
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, NotImplementedError, ValueError) as error:
+        except _UNREADABLE as error:
             raise ExtractFailed(f"{name} in it cannot be read: {worded(error)}", _HINT) from error
         self._left -= len(data)
         if self._left < 0:
             raise too_large()
         return data
+
+    def picture(self, name: str) -> ReadPicture | None:
+        """What reads a picture that is a member; None if there is no such member."""
+        return partial(self._begin_of, name) if name in self.names else None
+
+    def _begin_of(self, name: str, most_bytes: int) -> bytes:
+        """The first bytes of a member, outside of the limit of those that are read. Raises: ExtractFailed."""
+        try:
+            with self._zip.open(name) as member:
+                return member.read(most_bytes)
+        except (*_UNREADABLE, RuntimeError) as error:
+            raise ExtractFailed(f"{name} in it cannot be read: {worded(error)}", _HINT) from error
+
+    def targets(self, member: str) -> dict[str, str]:
+        """The members that a member of a Microsoft file refers to, by the ids of its references."""
+        folder = dirname(member)
+        references = self.tree(join(folder, "_rels", f"{member.removeprefix(folder).lstrip('/')}.rels"))
+        return {
+            each.get("Id", ""): normpath(join(folder, each.get("Target", "").lstrip("/")))
+            if not each.get("Target", "").startswith("/")
+            else each.get("Target", "").lstrip("/")
+            for each in found(references, "Relationship")
+            if each.get("TargetMode") != "External"
+        }
 
     def require_fitting(self) -> None:
         """Raises FileTooLarge if all members together expand to more than kb reads, according to the ZIP directory."""
@@ -74,6 +101,15 @@ class Package:
             created_at=moment(text_at(about, "created") or text_at(about, "creation-date")),
             updated_at=moment(text_at(about, "modified") or text_at(about, "date")),
         )
+
+
+def embedded(element: Element) -> Iterator[str]:
+    """The ids of the references to pictures below an element (DrawingML, VML), without second forms of them."""
+    if element.tag in ("blip", "imagedata"):
+        yield element.get("r:embed") or element.get("r:id") or ""
+    for child in element:
+        if child.tag not in ("Fallback", "txbxContent", "del", "moveFrom"):
+            yield from embedded(child)
 
 
 def expanded_bytes(data: bytes) -> int:

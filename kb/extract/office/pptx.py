@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from posixpath import dirname, join, normpath
 from xml.etree.ElementTree import Element
 
 from kb.domain.citations import part_name
 from kb.extract.office.flow import table_rows
-from kb.extract.office.package import Package, found
-from kb.extract.parts import Part, PartBlock, Parts
+from kb.extract.office.package import Package, embedded, found
+from kb.extract.parts import FoundPicture, Part, PartBlock, Parts, found_pictures
 
 _TITLES = ("title", "ctrTitle")
 _FURNITURE = ("dt", "ftr", "sldNum", "hdr", "sldImg")
@@ -19,27 +18,16 @@ def read_pptx(data: bytes) -> Parts:
     """The parts of a .pptx file. Raises: ExtractFailed, FileTooLarge."""
     package = Package(data)
     presentation = "ppt/presentation.xml"
-    targets = _targets(package, presentation)
+    targets = package.targets(presentation)
     shown = [each.get("r:id", "") for each in package.tree(presentation).iter("sldId")]
-    slides = (_slide(package, targets[name], at) for at, name in enumerate(shown, 1) if name in targets)
-    return package.said_of(Parts(tuple(slides)))
+    slides = [_slide(package, targets[name], at) for at, name in enumerate(shown, 1) if name in targets]
+    pictures = tuple(each for _, of_slide in slides for each in of_slide)
+    return package.said_of(Parts(tuple(slide for slide, _ in slides), found=pictures))
 
 
-def _targets(package: Package, member: str) -> dict[str, str]:
-    """The members that a member refers to, by the ids of its references."""
-    folder = dirname(member)
-    references = package.tree(join(folder, "_rels", f"{member.removeprefix(folder).lstrip('/')}.rels"))
-    return {
-        each.get("Id", ""): normpath(join(folder, each.get("Target", "").lstrip("/")))
-        if not each.get("Target", "").startswith("/")
-        else each.get("Target", "").lstrip("/")
-        for each in found(references, "Relationship")
-        if each.get("TargetMode") != "External"
-    }
-
-
-def _slide(package: Package, member: str, number: int) -> Part:
-    targets = _targets(package, member)
+def _slide(package: Package, member: str, number: int) -> tuple[Part, list[FoundPicture]]:
+    """A slide, and its pictures."""
+    targets = package.targets(member)
     tree = package.tree(member)
     shapes = list(_shapes(tree))
     titles = [shape for shape in shapes if _role(shape) in _TITLES]
@@ -51,7 +39,9 @@ def _slide(package: Package, member: str, number: int) -> Part:
         if "/notesSlides/" in target:
             notes = (each for each in _shapes(package.tree(target)) if _role(each) not in _FURNITURE)
             blocks += [PartBlock("quote", text) for each in notes for text in _paragraphs(each)]
-    return Part(part_name(slide=number), tuple(blocks))
+    name = part_name(slide=number)
+    pictures = found_pictures(name, (targets.get(each, "") for each in embedded(tree)), package.picture)
+    return Part(name, tuple(blocks)), list(pictures)
 
 
 def _shapes(element: Element) -> Iterator[Element]:

@@ -9,7 +9,8 @@ from kb.extract.office.docx import read_docx
 from kb.extract.office.odf import read_odp, read_odt
 from kb.extract.office.pptx import read_pptx
 from kb.extract.office.rtf import read_rtf
-from kb.extract.parts import kb_engine
+from kb.extract.parts import Parts, kb_engine
+from kb.extract.pictures import listed
 
 _READERS = {
     "document/docx": read_docx,
@@ -35,7 +36,12 @@ def is_needed(earlier: Results) -> bool:
     return True
 
 
+def read(job: Job) -> Parts:
+    """The parts with the pictures found. Raises: ExtractFailed, FileTooLarge."""
+    job.on_progress(Progress(0, 1))
+    return _READERS[job.media_type](job.data)
+
+
 def derive(job: Job) -> bytes:
     """The parts as JSON. Raises: ExtractFailed, FileTooLarge."""
-    job.on_progress(Progress(0, 1))
-    return _READERS[job.media_type](job.data).to_json()
+    return listed(read(job), job)

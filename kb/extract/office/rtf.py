@@ -1,6 +1,6 @@
 """Rich Text Format (Microsoft, 1.9): paragraphs with their headings and list marks, rows of tables, notes, comments.
 
-Pictures, embedded objects, codes of fields, deleted and hidden text, page headers and footers are not read.
+Embedded objects, codes of fields, deleted and hidden text, page headers and footers are not read.
 """
 
 from __future__ import annotations
@@ -9,13 +9,17 @@ import codecs
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kb.errors import ExtractFailed, FileTooLarge
 from kb.extract.office.flow import Flow
 from kb.extract.office.numbering import BULLET
-from kb.extract.parts import PartBlockKind, Parts
+from kb.extract.parts import PartBlockKind, Parts, ReadPicture
 
 _MOST_GROUPS = 512
+
+# How much may be before the bytes of a picture in its group.
+_BEFORE_PICTURE = 4_096
 
 # A control word with its number, a byte, another control, the edge of a group, or text.
 _TOKEN = re.compile(
@@ -26,11 +30,12 @@ _TOKEN = re.compile(
 
 # Where the text of a group goes, by the word it begins with; other groups that begin with `\*` are not read.
 _INTO = frozenset(
-    """footnote annotation listtext title author shptxt fonttbl stylesheet shpinst atnauthor fldrslt pntext""".split()
+    """footnote annotation listtext title author shptxt fonttbl stylesheet shpinst atnauthor fldrslt pntext
+    sp""".split()
 )
 _NOT_READ = frozenset(
     """colortbl listtable listoverridetable rsidtbl generator pict object fldinst themedata datastore header headerl
-    headerr headerf footer footerl footerr footerf ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn nonshppict shprslt sp do
+    headerr headerf footer footerl footerr footerf ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn nonshppict shprslt do
     colorschememapping latentstyles xmlnstbl nonesttables filetbl revtbl atnid atnref atndate atntime atnparent
     atrfstart atrfend bkmkstart bkmkend pgdsctbl operator company subject keywords doccomm category manager hlinkbase
     creatim revtim printim buptim""".split()
@@ -56,33 +61,53 @@ _CHARSETS = {128: "cp932", 129: "cp949", 130: "johab", 134: "gbk", 136: "big5", 
 _CHARSETS |= {177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250"}
 _HEADING = re.compile(r"heading ([1-9]);?", re.IGNORECASE)
 
+# What is in the group of a picture besides its bytes in hexadecimal digits, which follow all groups in it.
+_NOT_HEX = re.compile(rb"\\[A-Za-z]+-?\d* ?|[^0-9A-Fa-f]+")
+_BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
+
 
 @dataclass(slots=True)
 class _Group:
-    """The state inside braces: where text goes (None: it is dropped), its encoding, and how many characters a `\\u`
-    replaces.
+    """The state inside braces: where text goes (None: it is dropped), its encoding, how many characters a `\\u`
+    replaces, and where a picture begins.
     """
 
     into: str | None = "body"
     encoding: str = ""
     is_hidden: bool = False
     replaced: int = 1
+    picture_at: int = -1
 
 
 def read_rtf(data: bytes) -> Parts:
     """The parts of an .rtf file. Raises: ExtractFailed, FileTooLarge."""
     if not data.lstrip().startswith(b"{\\rtf"):
         raise ExtractFailed("not an RTF file, though it is named like one", "open it in its program and save it again")
-    reader = _Reader()
+    reader = _Reader(Flow(partial(_picture_at, data)))
     reader.read(data)
-    return Parts(reader.flow.parts, title=reader.taken("title"), author=reader.taken("author"))
+    title, author = reader.taken("title"), reader.taken("author")
+    return Parts(reader.flow.parts, title=title, author=author, found=tuple(reader.flow.pictures))
+
+
+def _picture_at(data: bytes, place: str) -> ReadPicture:
+    """What reads the picture between two places, `120:4800`."""
+    start, _, end = place.partition(":")
+    return partial(_picture_bytes, data, int(start), int(end))
+
+
+def _picture_bytes(data: bytes, start: int, end: int, most_bytes: int) -> bytes:
+    if binary := _BINARY.search(data, start, end):
+        return data[binary.end() : min(binary.end() + int(binary[1]), end)][:most_bytes]
+    start = max(start, data.rfind(b"}", start, end) + 1)
+    digits = _NOT_HEX.sub(b"", data[start : min(end, start + 4 * most_bytes + _BEFORE_PICTURE)])[: 2 * most_bytes]
+    return bytes.fromhex(digits[: len(digits) // 2 * 2].decode())
 
 
 @dataclass(slots=True)
 class _Reader:
     """Reads the tokens of a file in order. `texts` are the collected pieces by the name of the place they belong to."""
 
-    flow: Flow = field(default_factory=Flow)
+    flow: Flow
     texts: dict[str, list[str]] = field(default_factory=dict)
     group: _Group = field(default_factory=_Group)
     codepage: str = "cp1252"
@@ -96,6 +121,8 @@ class _Reader:
     row: list[str] = field(default_factory=list)
     pending: bytearray = field(default_factory=bytearray)
     replacing: int = 0
+    pictures: list[str] = field(default_factory=list)
+    table_pictures: list[list[str]] = field(default_factory=list)
 
     def read(self, data: bytes) -> None:
         """Reads a whole file."""
@@ -107,12 +134,15 @@ class _Reader:
                 self._flush()
                 if len(groups) == _MOST_GROUPS:
                     raise FileTooLarge("its groups have too many levels", "open it in its program and save it again")
-                groups.append(replace(self.group))
+                groups.append(self.group)
+                self.group = replace(self.group, picture_at=-1)
                 starts, is_starred = True, False
                 continue
             if token["edge"]:
                 self._flush()
                 inner, self.group = self.group, groups.pop() if groups else _Group()
+                if inner.picture_at >= 0:
+                    self.pictures.append(f"{inner.picture_at}:{token.start()}")
                 if inner.into != self.group.into:
                     self._leave(inner.into)
             elif token["word"]:
@@ -120,7 +150,11 @@ class _Reader:
                 word, number = token["word"].decode(), int(token["number"] or -1)
                 if word == "bin":
                     at += max(number, 0)
+                elif starts and word == "shppict":
+                    pass  # the picture that is in it is read
                 elif starts and ((is_starred and word not in _INTO) or word in _NOT_READ):
+                    if word == "pict" and self.group.into is not None and not self.group.is_hidden:
+                        self.group.picture_at = at
                     self.group.into = None
                 elif word in _INTO:
                     self.group.into = self.group.into and _destination(word, self.group.into)
@@ -224,6 +258,8 @@ class _Reader:
             self.flow.add_note("comment", f"{author}: {text}" if author and text else text)
         elif into == "stylesheet":
             self._end_style()
+        elif into == "sp":  # a property of a shape, which may be a picture
+            self.texts.pop(into, None)
         elif into == "shptxt":
             self.texts.setdefault("boxes", []).extend([*self.texts.pop(into, []), "\n"])
 
@@ -239,6 +275,8 @@ class _Reader:
             self.flow.add(kind, f"{mark} {text}", self.level)
         for box in "".join(self.texts.pop("boxes", [])).split("\n"):
             self.flow.add("paragraph", box)
+        self.flow.add_pictures(self.pictures)
+        self.pictures = []
 
     def _body(self) -> str:
         text = "".join(self.texts.pop("body", []))
@@ -250,12 +288,13 @@ class _Reader:
 
     def _end_row(self) -> None:
         self.table.append(self.row)
-        self.row = []
+        self.table_pictures.append(self.pictures)
+        self.row, self.pictures = [], []
 
     def _end_table(self) -> None:
         if self.table:
-            self.flow.add_table(self.table)
-            self.table = []
+            self.flow.add_table(self.table, self.table_pictures)
+            self.table, self.table_pictures = [], []
 
 
 def _destination(word: str, around: str) -> str:

@@ -22,9 +22,11 @@ from kb.domain.citations import part_name
 from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
 from kb.errors import ExtractFailed, FileTooLarge, worded
 from kb.extract.office.flow import is_header, table_rows
-from kb.extract.office.odf import joined, rows_within
+from kb.extract.office.odf import joined, repeated, rows_within
 from kb.extract.office.package import OLE_START, Package, parse_xml, text_at
+from kb.extract.office.sheet_pictures import column, pictures_of, sheet_members
 from kb.extract.parts import Part, PartBlock, Parts
+from kb.extract.pictures import listed
 from kb.models.requirements import lacking_packages, require
 
 # Bumped whenever the same cells would give other parts.
@@ -69,6 +71,11 @@ def is_needed(earlier: Results) -> bool:
 
 def derive(job: Job) -> bytes:
     """The parts as JSON. Raises: ExtractFailed, FileTooLarge."""
+    return listed(read(job), job)
+
+
+def read(job: Job) -> Parts:
+    """The parts with the pictures found. Raises: ExtractFailed, FileTooLarge."""
     import python_calamine
 
     package = None if job.data.startswith(OLE_START) else Package(job.data)
@@ -79,7 +86,7 @@ def derive(job: Job) -> bytes:
     if package is not None and (tables := _far_tables(package)):
         for name, table in tables:
             parts += sheet_parts(_table_rows(table, MOST_ROWS - len(parts)), name)
-        return package.said_of(Parts(tuple(parts), notes=(_FAR_TABLES,))).to_json()
+        return package.said_of(Parts(tuple(parts), notes=(_FAR_TABLES,), found=tuple(pictures_of(package))))
     _require_near(job.data, package)
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(job.data)) as workbook:
@@ -105,28 +112,21 @@ def derive(job: Job) -> bytes:
             raise
         raise ExtractFailed("Calamine cannot read the spreadsheet", "open it and save it as .xlsx") from error
     read = Parts(tuple(parts), notes=tuple(notes))
-    return (read if package is None else package.said_of(read)).to_json()
+    return read if package is None else package.said_of(read._replace(found=tuple(pictures_of(package))))
 
 
 def _far_sheets(package: Package) -> dict[str, Element]:
     """The XML trees, by name, of the .xlsx sheets for which Calamine would allocate too many cells."""
     if "xl/workbook.xml" not in package.names:
         return {}
-    targets = {
-        each.get("Id"): each.get("Target", "").removeprefix("/xl/")
-        for each in package.tree("xl/_rels/workbook.xml.rels").iter("Relationship")
-    }
     far: dict[str, Element] = {}
-    for sheet in package.tree("xl/workbook.xml").iter("sheet"):
-        member = f"xl/{targets.get(sheet.get('r:id'), '')}"
-        if member not in package.names:
-            continue
+    for name, member in sheet_members(package):
         data = package.read(member)
         places = [match.groups() for match in _PLACE.finditer(data)]
         last_row = max((int(row) for _, row in places), default=0)
         last_column = max((_number(letters) for letters in {letters for letters, _ in places}), default=0)
         if last_row * last_column > MOST_CELLS:
-            far[sheet.get("name", "")] = parse_xml(data)
+            far[name] = parse_xml(data)
     return far
 
 
@@ -250,11 +250,11 @@ def _table_cells(table: Element) -> Iterator[tuple[int, dict[int, str], int]]:
         for cell in row:
             if cell.tag not in ("table-cell", "covered-table-cell"):
                 continue
-            count = _repeated(cell, "number-columns-repeated")
+            count = repeated(cell, "number-columns-repeated")
             if text := _value(cell):
                 cells |= dict.fromkeys((*range(at, min(at + count, MOST_COLUMNS)), at + count - 1), text)
             at += count
-        count = _repeated(row, "number-rows-repeated")
+        count = repeated(row, "number-rows-repeated")
         if cells:
             yield above, cells, count
         above += count
@@ -272,11 +272,6 @@ def _table_rows(table: Element, most_rows: int) -> list[list[str]]:
             [cells.get(at, "") for at in range(width)] for _ in range(min(count, _MOST_REPEATED, most_rows - above))
         )
     return rows
-
-
-def _repeated(element: Element, name: str) -> int:
-    value = element.get(name, "1")
-    return int(value) if value.isdecimal() and len(value) < 9 else 1
 
 
 def _value(cell: Element) -> str:
@@ -342,13 +337,3 @@ def sheet_parts(rows: Sequence[Sequence[str]], sheet: str | None = None) -> Iter
         for number, text in zip(numbers, rows_text, strict=True):
             name = part_name(**named, cells=f"{first}{number}:{last}{number}")
             yield Part(name, (PartBlock("table", text),), path)
-
-
-def column(at: int) -> str:
-    """The letters of a column, counted from 0: `A`, `AB`."""
-    letters = ""
-    at += 1
-    while at:
-        at, rest = divmod(at - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters

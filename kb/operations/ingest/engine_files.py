@@ -30,7 +30,8 @@ from kb.errors import (
     ModelNotPulled,
     ModelUnreachable,
 )
-from kb.extract.registry import Step, extractor_of
+from kb.extract.pictures import contents_of, failed_pictures, is_failed, picture_results, pictures_json
+from kb.extract.registry import OF_PICTURES, Step, extractor_of
 from kb.extract.steps import StepProgress, StepsDone, Work, derive_steps
 from kb.operations.compute.cluster import JoinedCluster, open_cluster, without_secrets
 from kb.operations.compute.there import KB, derive_there, engine_fact
@@ -58,7 +59,7 @@ _MOST_WAITING = 4
 class _Stepped:
     """A file between its steps: the engines, the derived results so far, and the remaining steps.
 
-    `kept` are the partial results of a stopped run.
+    `kept` are the partial results of a stopped run, `reading` the hashes of the pictures that are being read.
     """
 
     changed: ChangedFile
@@ -68,14 +69,28 @@ class _Stepped:
     results: dict[DerivedName, bytes] = field(default_factory=dict)
     kept: dict[DerivedName, bytes] = field(default_factory=dict)
     passwords: tuple[str, ...] = field(default=(), repr=False)
+    reading: frozenset[str] = frozenset()
 
-    def key(self, name: DerivedName) -> tuple[str, DerivedName, str]:
-        """The cache key of a result: the file's content, the step, the engine."""
-        return self.content.blake3, name, self.engines[name].label
+    def key(self, step: Step) -> tuple[str, DerivedName, str]:
+        """The cache key of a result: the file's content, the step, the engine; with the form of a result that has one,
+        and whether it has the hashes of pictures.
+        """
+        form = f"/{step.form}{'+ocr' * (OF_PICTURES.name in self.engines)}" if step.form else ""
+        return self.content.blake3, step.name, self.engines[step.name].label + form
+
+    @property
+    def next_steps(self) -> tuple[Step, ...]:
+        """The steps of the next task. Pictures are a task of their own: some may have been read in other files."""
+        return self.todo[:-1] if len(self.todo) > 1 and self.todo[-1] == OF_PICTURES else self.todo
+
+    @property
+    def is_of_pictures(self) -> bool:
+        """Whether the pictures of the file are all that is left to read."""
+        return self.todo == (OF_PICTURES,)
 
     def work(self, settings: ExtractSettings, *, all_steps: bool = True) -> Work:
         """The work to send to a worker, without `all_steps` that before the first slow step."""
-        todo = self.todo if all_steps else tuple(takewhile(lambda step: not step.is_slow, self.todo))
+        todo = self.next_steps if all_steps else tuple(takewhile(lambda step: not step.is_slow, self.next_steps))
         return Work(self.changed.file.media_type, todo, self.results, settings, self.kept)
 
 
@@ -134,7 +149,7 @@ class _EnginesAway:
         """
         if file.passwords or self._kept_here(file.changed.file.workspace_path):
             return False
-        if any(step.plugin is not None or step.module == _CAPTION for step in file.todo):
+        if any(step.plugin is not None or step.module == _CAPTION for step in file.next_steps):
             return False
         cluster = self.joined.cluster
         return cluster.fits(len(file.content.data) + _RESULT_BYTES) and cluster.wait_for(_needs(file))
@@ -145,7 +160,7 @@ class _EnginesAway:
 
 
 def _needs(file: _Stepped) -> frozenset[str]:
-    return frozenset((KB, *map(engine_fact, file.todo)))
+    return frozenset((KB, *map(engine_fact, file.next_steps)))
 
 
 def _are_results(file: _Stepped, value: object) -> bool:
@@ -168,14 +183,15 @@ class _EngineFiles:
         self._cache = None if run.request.dry_run else DerivedCache(plan.cache, plan.cache_bytes)
         limits = Limits(plan.memory_bytes, plan.quiet_cpu_s)
         self._pool: WorkerPool[_Stepped] = WorkerPool(plan.processes, limits)
-        self._waiting: deque[_Stepped] = deque()  # for a process here
+        self._waiting: deque[_Stepped] = deque()  # for a process here, or a picture that another file has too
+        self._pictures: set[str] = set()  # which are being read
         self._away = _EnginesAway(run, limits) if plan.compute.scheduler and not run.request.dry_run else None
 
     def has_room(self, file: SourceFile) -> bool:
         """Whether a worker can take this file now."""
-        if self._away is None:
-            return self._pool.has_room
-        return len(self._waiting) < _MOST_WAITING and self._away.has_room(file.byte_len)
+        if len(self._waiting) >= _MOST_WAITING:
+            return False
+        return self._pool.has_room if self._away is None else self._away.has_room(file.byte_len)
 
     def close(self) -> None:
         """Stops the workers and drops their unfinished work."""
@@ -219,23 +235,33 @@ class _EngineFiles:
             for file, reply in self._replies():
                 if isinstance(reply, Done | Lost):
                     self.in_hand -= 1
-                    reading = _lost(reply) if isinstance(reply, Lost) else self._ended(file, reply.value)
+                    self._pictures -= file.reading
+                    reading = self._lost(file, reply) if isinstance(reply, Lost) else self._ended(file, reply.value)
                     done += [(file.changed.file, reading)] if reading is not None else ()
                 elif isinstance(reply.value, StepProgress):
                     engine, progress = file.engines[reply.value.name], reply.value.progress
                     path, label = file.changed.file.workspace_path, f"{engine.name} {engine.version}"
                     self._run.handle.tell(ExtractProgress(path, label, progress.done, progress.total))
+                elif file.is_of_pictures:
+                    self._keep(file, {OF_PICTURES.name: reply.value.so_far})
                 elif self._cache is not None:
-                    self._cache.put_unfinished(*file.key(reply.value.name), reply.value.so_far)
+                    step = next(each for each in file.todo if each.name == reply.value.name)
+                    self._cache.put_unfinished(*file.key(step), reply.value.so_far)
         return done
 
     def _replies(self) -> Iterator[tuple[_Stepped, Told | Done | Lost]]:
-        """The messages of the workers on this machine and on a cluster."""
+        """The messages of the workers on this machine and on a cluster; a file that need not wait any more goes on as
+        if it had one.
+        """
+        for _ in range(len(self._waiting)):
+            file = self._waiting.popleft()
+            if self._pool.has_room and self._pictures.isdisjoint(file.reading):
+                yield file, Done(StepsDone({}))
+            else:
+                self._waiting.append(file)
         if self._away is None:
             yield from self._pool.replies(_POLL_S)
             return
-        while self._waiting and self._pool.has_room:
-            self._hand_over(self._waiting.popleft())
         self._away.joined.tell(self._run.finished, self._run.total)
         yield from self._pool.replies(0)
         yield from self._away.pool.replies(_POLL_S)
@@ -248,11 +274,13 @@ class _EngineFiles:
         if isinstance(error, _ENGINE_UNUSABLE):
             return self._read_without(file, reply.failed, error)
         if reply.failed is None or error is None:
-            return self._assembled(file) if self._later is None else self._further(file)
+            return self._go_on(file)
+        if file.is_of_pictures:
+            return self._give_up_pictures(file, error.message)
         return error if isinstance(error, ExtractFailed) else ExtractFailed(error.message, error.hint)
 
-    def _further(self, file: _Stepped) -> Reading | None:
-        """The document after the steps that are not slow, or None if slow ones are needed."""
+    def _go_on(self, file: _Stepped) -> Reading | None:
+        """The document; None if steps remain whose results are not cached, which a worker does now or later."""
         file.todo = tuple(step for step in file.todo if step.name not in file.results)
         if self._cache is not None:
             _take_cached(self._cache, file)
@@ -261,16 +289,37 @@ class _EngineFiles:
         self._submit(file)
         return None
 
+    def _lost(self, file: _Stepped, lost: Lost) -> Reading:
+        """The failure of a file whose task was lost; the document without pictures, if these were the task."""
+        error = _failure(lost)
+        return self._give_up_pictures(file, error.message) if file.is_of_pictures and not lost.by_cluster else error
+
+    def _give_up_pictures(self, file: _Stepped, why: str) -> Reading:
+        """The document without the pictures that have not been read so far."""
+        if self._cache is not None:
+            _take_cached(self._cache, file)
+        known = picture_results(file.kept[OF_PICTURES.name]) if OF_PICTURES.name in file.kept else {}
+        lacking = contents_of(file.results["parts"]) - known.keys()
+        file.results[OF_PICTURES.name] = pictures_json(known | failed_pictures(lacking, why))
+        return self._assembled(file)
+
     def _submit(self, file: _Stepped) -> None:
         """Submits the remaining steps to a worker, on a cluster if that can do them; leaves slow ones for later."""
         if self._later is not None and file.todo[0].is_slow:
             self._later.append(file.changed.file)
             return
         self.in_hand += 1
+        if file.is_of_pictures:
+            known = picture_results(file.kept[OF_PICTURES.name]) if OF_PICTURES.name in file.kept else {}
+            file.reading = frozenset(contents_of(file.results["parts"]) - known.keys())
+            if not self._pictures.isdisjoint(file.reading):
+                self._waiting.append(file)
+                return
+            self._pictures |= file.reading
         if self._away is not None and self._away.takes(file):
             work = file.work(without_secrets(self._run.request.extraction.settings))
             self._away.pool.submit(file, derive_there, work, file.content.data)
-        elif self._away is not None and not self._pool.has_room:
+        elif not self._pool.has_room:
             self._waiting.append(file)
         else:
             self._hand_over(file)
@@ -295,10 +344,17 @@ class _EngineFiles:
         return None
 
     def _keep(self, file: _Stepped, results: Mapping[DerivedName, bytes]) -> None:
-        """Caches new results, each in place of its step's partial results."""
-        if self._cache is not None:
-            for name, data in results.items():
-                self._cache.put(*file.key(name), data)
+        """Caches new results, each in place of its step's partial results; those of pictures by their contents."""
+        if self._cache is None:
+            return
+        for step in file.todo:
+            if step == OF_PICTURES and step.name in results:
+                label = file.engines[step.name].label
+                for content, result in picture_results(results[step.name]).items():
+                    if not is_failed(result):
+                        self._cache.put(content, step.name, label, result)
+            elif step.name in results:
+                self._cache.put(*file.key(step), results[step.name])
 
     def _assembled(self, file: _Stepped) -> Reading:
         """The document from the derived results. A dry run derives nothing, so its document may be empty."""
@@ -315,8 +371,12 @@ class _EngineFiles:
             read = read_document(changed, content, derived, rules, stages)
         except FileError as error:
             return error
-        for name, label in read_labels(read.document.parser_version)[1].items():
+        labels = read_labels(read.document.parser_version)[1]
+        for name, label in labels.items():
             run.unread_parts[name] += label == NOT_DERIVED
+        pictures = read.document.metadata.user.get("pictures")
+        if isinstance(pictures, int) and labels.get("ocr") == NOT_DERIVED:
+            run.unread_pictures.append(pictures)
         return read
 
 
@@ -340,19 +400,27 @@ def _unread(changed: ChangedFile, content: FileBytes) -> Document:
 def _take_cached(cache: DerivedCache, file: _Stepped) -> None:
     """Removes from `todo` the steps that have cached results or nothing to do, and loads partial results."""
     while file.todo:
-        name = file.todo[0].name
-        if file.todo[0].load().is_needed(file.results):
-            known = cache.get(*file.key(name))
+        step, name = file.todo[0], file.todo[0].name
+        if step.load().is_needed(file.results):
+            known = _cached_pictures(cache, file) if step == OF_PICTURES else cache.get(*file.key(step))
             if known is None or known.startswith(b'{"failed"'):  # as an older kb kept failures
                 break
             file.results[name] = known
         file.todo = file.todo[1:]
     for step in file.todo:
-        if so_far := cache.get_unfinished(*file.key(step.name)):
+        if step != OF_PICTURES and (so_far := cache.get_unfinished(*file.key(step))):
             file.kept[step.name] = so_far
 
 
-def _lost(lost: Lost) -> FileError:
+def _cached_pictures(cache: DerivedCache, file: _Stepped) -> bytes | None:
+    """The result of the step that reads pictures, if all of them are cached; otherwise those that are, in `kept`."""
+    label, contents = file.engines[OF_PICTURES.name].label, contents_of(file.results["parts"])
+    found = {content: cache.get(content, OF_PICTURES.name, label) for content in contents}
+    file.kept[OF_PICTURES.name] = pictures_json({each: data for each, data in found.items() if data is not None})
+    return file.kept[OF_PICTURES.name] if None not in found.values() else None
+
+
+def _failure(lost: Lost) -> FileError:
     if lost.by_cluster:  # no fault of the file's bytes alone: the next run reads it again
         hint = "kb ingest tries it again; compute.never_to_cluster keeps it here"
         return FileError(f"its task on the cluster {lost.reason}", hint)

@@ -168,12 +168,14 @@ def word_maker() -> str:
 
 
 def pipeline_tail(source: Source, family: MediaFamily, policy: ChunkPolicy) -> str:
-    """The end of a family's pipeline version, after the parser version: source, chunker, policy, morphemes and words.
+    """The end of a family's pipeline version, after the parser version: source, forms of results, chunker, policy,
+    morphemes and words.
 
     A stored document with another pipeline version is made again.
     """
     own = policy_of(family, policy)
-    return f"{source.reading}/{own.chunker_version}:{policy_hash(own)}/{word_maker()}"
+    form = extractor_of(family).form
+    return f"{source.reading}{form}/{own.chunker_version}:{policy_hash(own)}/{word_maker()}"
 
 
 def of_source(document: Document, source: Source, path: WorkspacePath, family: MediaFamily) -> Document:

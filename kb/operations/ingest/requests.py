@@ -17,9 +17,9 @@ from kb.domain.kinds import KINDS, Kinds, MediaFamily, MediaType, archive_type, 
 from kb.domain.results.ingest import IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.sources import Source, Sources, nested
-from kb.domain.text import to_posix
+from kb.domain.text import counted, to_posix
 from kb.errors import ConfigError, UsageError
-from kb.extract.registry import extractor_of
+from kb.extract.registry import OF_PICTURES, extractor_of
 from kb.operations.compute.plan import compute_plan
 from kb.operations.embedding.plan import EmbeddingPlan, embedding_plan
 from kb.operations.ingest.engines import (
@@ -248,6 +248,7 @@ class IngestRun:
     current: set[tuple[MediaType, str, str]] = field(default_factory=set)  # pipeline versions of today
     unread: Counter[MediaFamily] = field(default_factory=Counter)  # files without a usable engine
     unread_parts: Counter[DerivedName] = field(default_factory=Counter)  # files of which only a part could be read
+    unread_pictures: list[int] = field(default_factory=list)  # of each document whose pictures could not be read
     uncut: Counter[str] = field(default_factory=Counter)  # source files cut by paragraphs, by the lacking module
     vanished: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)  # known files the walk has not met
     unknown_below: list[str] = field(default_factory=list)  # unreadable paths, whose stored documents stay
@@ -291,7 +292,9 @@ class IngestRun:
         off.
         """
         is_kept = family == "image" and self.request.kept_from_models(path)
-        has_ocr = family not in ("image", "pdf") or self.request.sources.place(path)[0].ocr
+        has_ocr = (
+            all(step.name != "ocr" for step in extractor_of(family).steps) or self.request.sources.place(path)[0].ocr
+        )
         return (_DESCRIBED if is_kept else frozenset()) | (frozenset() if has_ocr else _SEEN)
 
     def can_read(self, family: MediaFamily, path: str) -> bool:
@@ -329,6 +332,12 @@ class IngestRun:
             from kb.installation import extra_command  # only needed for a hint
 
             yield f"{note}: {count} file{'' if count == 1 else 's'} ({extra_command('code')})"
+        if self.unread_pictures:
+            what = (
+                f"{counted(sum(self.unread_pictures), 'picture')} in {counted(len(self.unread_pictures), 'document')}"
+            )
+            why = "not installed" if OF_PICTURES in self.engines.missing else "switched off"
+            yield f"{what} not read: OCR is {why}"
         missing = self.engines.missing
         for message, hint in dict.fromkeys((error.message, error.hint) for error in missing.values()):
             steps = {step for step, error in missing.items() if error.message == message}

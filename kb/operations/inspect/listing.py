@@ -24,7 +24,7 @@ from kb.domain.results.inspection import (
 )
 from kb.domain.results.viewing import FacetCount, Facets, FoundCounts, VaultMap
 from kb.domain.search import SearchQuery
-from kb.domain.text import stored_text
+from kb.domain.text import counted, stored_text
 from kb.errors import InvalidCursor, ModelError, NotIndexed, UsageError
 from kb.operations.fetch.places import definitions
 from kb.operations.inspect.inspect import corpus_stats
@@ -199,6 +199,10 @@ def base_status(session: Base) -> BaseStatus:
                 missing += [waiting] if waiting else []
             except ModelError as error:
                 missing.append(f"search by meaning: {error.message} ({error.hint})")
+        unread = queries.count_unread_pictures(base.db)
+        if unread is not None and unread.documents and base.sees_all:
+            what = f"{counted(unread.pictures, 'picture')} in {counted(unread.documents, 'document')}"
+            missing.append(f"{what} not read: OCR is switched off, or not installed (kb doctor)")
         if not stats.documents:
             missing = ["nothing is indexed yet (kb ingest)"]  # all other parts depend on it
         return BaseStatus(

@@ -15,7 +15,7 @@ from kb.domain.text import stored_text, to_posix
 from kb.errors import FileVanished, InvalidCitation, NotFound
 from kb.extract.cited_text import cited_text
 from kb.extract.laid import line_text
-from kb.extract.parts import Parts, read_parts
+from kb.extract.parts import Parts, whole_parts
 from kb.operations.fetch.places import indexed_content, require_document
 from kb.operations.opening.base import Base
 from kb.store import queries
@@ -91,7 +91,7 @@ def _media(session: Base, view: DocumentView) -> DocumentView:
     if "transcript" in derived:
         speech = Transcript.from_json(json.loads(derived["transcript"])).segments
     if "parts" in derived:
-        return _in_parts(view, read_parts(derived["parts"]))
+        return _in_parts(view, whole_parts(derived))
     text = None if view.citation is None else cited_text(view.citation, b"", derived)
     return view._replace(place_text=text, speech=speech, pages=_pages(derived))
 

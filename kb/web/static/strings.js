@@ -107,6 +107,7 @@ export const TABLE = {
   part_note: [(place, several) => `note${several ? "s" : ""} ${place}`, (place) => `주석 ${place}`],
   part_comment: [(place, several) => `comment${several ? "s" : ""} ${place}`, (place) => `메모 ${place}`],
   part_para: [(place, several) => `paragraph${several ? "s" : ""} ${place}`, (place) => `${place}문단`],
+  part_picture: [(place) => `picture ${place}`, (place) => `그림 ${place}`],
   part_part: [(place, several) => `part${several ? "s" : ""} ${place}`, (place) => `${place}부분`],
   // Start.
   startCount: [(documents, passages) => `${one(documents, "document")}, ${one(passages, "passage")}`, (documents, passages) => `문서 ${number(documents)}개, 구절 ${number(passages)}개`],
