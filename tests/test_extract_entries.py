@@ -117,7 +117,7 @@ def test_code_and_short_outputs_of_a_notebook() -> None:
     ]
     code = {"cell_type": "code", "outputs": outputs, "source": ["# not a heading\n", "print(power)"]}
     data = notebook(code, metadata={"language_info": {"name": "julia"}})
-    document = extract_notebook(data, workspace_path="a.ipynb", asset_id=AssetId("0" * 32))
+    document = extract_notebook(data, {}, workspace_path="a.ipynb", asset_id=AssetId("0" * 32))
     assert [block.payload for block in document.blocks] == [
         *(Code(None, shown) for shown in ("42 kWh", "'한글'")),
         Code("julia", "# not a heading\nprint(power)"),
@@ -129,7 +129,7 @@ def test_code_and_short_outputs_of_a_notebook() -> None:
 )
 def test_a_file_that_is_no_notebook_is_refused(data: bytes) -> None:
     with pytest.raises(ExtractFailed):
-        extract_notebook(data, workspace_path="a.ipynb", asset_id=AssetId("0" * 32))
+        extract_notebook(data, {}, workspace_path="a.ipynb", asset_id=AssetId("0" * 32))
 
 
 def transcript(name: str, data: bytes | None = None) -> Transcript:

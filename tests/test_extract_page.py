@@ -22,7 +22,7 @@ BESIDE = ("cookies", "Startseite", "All articles", "Most read", "Imprint", "trac
 
 
 def page(source: str, name: str = "a.html") -> Document:
-    return extract_page(source.encode(), workspace_path=name, asset_id="0" * 32)
+    return extract_page(source.encode(), {}, workspace_path=name, asset_id="0" * 32)
 
 
 def shown(source: str) -> list[str]:

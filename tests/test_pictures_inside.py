@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import unruly_pictures
 from conftest import run_kb
 from ingest_fixtures import Workspace, analyse_by_word, counted
 from media_fixtures import LANGUAGES, MEDIA, needs_tesseract
@@ -24,17 +25,18 @@ from kb.domain.kinds import family_of, media_type_of
 from kb.domain.text import WorkspacePath
 from kb.extract import pictures
 from kb.extract.cited_text import cited_text
+from kb.extract.notebook import notebook_pictures
 from kb.extract.parts import FoundPicture, Part, PartBlock, Parts, assemble_parts, read_parts, read_picture_texts
 from kb.extract.registry import extractor_of
 from kb.extract.steps import Work, derive_steps
-from kb.operations.ingest import read
+from kb.operations.ingest import engine_files, read
 from kb.operations.inspect.listing import base_status
+from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import open_base
 from kb.store.caches import DerivedCache
 
 ALBUM = MEDIA / "album"
 TRUTH: Mapping[str, list[dict[str, str]]] = json.loads((ALBUM / "truth.json").read_text(encoding="utf-8"))
-IN_PARTS = sorted(name for name, facts in TRUTH.items() if "=" in facts[0]["part"])
 SETTINGS = ExtractSettings(OcrSettings(LANGUAGES, 300))
 LEAST_RECALL = 0.95
 
@@ -51,11 +53,11 @@ def results_of(name: str, data: bytes, settings: ExtractSettings = SETTINGS) -> 
 
 @needs_tesseract
 @pytest.mark.slow
-@pytest.mark.parametrize("name", IN_PARTS)
+@pytest.mark.parametrize("name", sorted(TRUTH))
 def test_the_text_of_each_picture_is_cited_where_it_is(name: str) -> None:
     derived = results_of(name, (ALBUM / name).read_bytes())
     facts = TRUTH[name]
-    found = [cited_text(PartCitation(name, f"{fact['part']}&picture=1"), b"", derived) or "" for fact in facts]
+    found = [cited_text(PartCitation(name, fact["part"]), b"", derived) or "" for fact in facts]
     words = [(word, text) for fact, text in zip(facts, found, strict=True) for word in fact["text"].split()]
     assert sum(word in text for word, text in words) >= LEAST_RECALL * len(words)
     assert len(read_parts(derived["parts"]).pictures) == len(facts)
@@ -233,6 +235,62 @@ def test_a_picture_in_another_file_is_taken_from_the_cache(workspace: Workspace,
     workspace.write("c.png", image)
     workspace.ingest()
     assert {hit.doc_path for hit in workspace.search("marigold")} == {"b.docx", "c.png"}
+
+
+@needs_tesseract
+@pytest.mark.slow
+def test_pictures_of_pages_and_notebooks_are_behind_their_lines(workspace: Workspace, tmp_path: Path) -> None:
+    for end in ("html", "ipynb"):
+        workspace.write(f"a.{end}", (ALBUM / f"album-ko.{end}").read_bytes())
+    cache = f"storage.cache_dir={tmp_path / 'cache'}"
+    workspace.configure(cache, "ocr.enabled=false")
+    assert "5 pictures in 2 documents not read: OCR is switched off" in workspace.ingest().notes
+    of_lines = set(workspace.query("SELECT text FROM chunks"))
+    workspace.configure(cache)
+    assert counted(workspace.ingest()) == {"updated": 2}
+    assert {hit.citation.to_uri() for hit in workspace.search("한나리가 보관한다")} == {
+        "a.html#picture=2",
+        "a.ipynb#cell=2&picture=2",
+    }
+    assert of_lines < set(workspace.query("SELECT text FROM chunks"))
+    with open_base(workspace.config) as session:
+        view = view_document(session, "a.ipynb#cell=2&picture=2")
+        assert view.place_text == "예비 열쇠는 네 번 선실의\n한나리가 보관한다"
+        assert view_document(session, "a.html#L4").text is not None
+    assert counted(workspace.ingest()) == {"unchanged": 2}
+    assert workspace.is_sound()
+
+
+def test_a_page_without_pictures_in_it_keeps_its_version() -> None:
+    page = b"<p>One paragraph.</p><img src='https://harbour.example/a.png'>"
+    document = extractor_of("html").document(
+        page, {}, workspace_path=WorkspacePath("a.html"), asset_id=AssetId("0" * 32)
+    )
+    assert document.parser_version == extractor_of("html").parser_version
+    assert document.metadata.user == {}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"cells": 1, "a": "image/"}', "[" * 5_000 + '"image/', '{"cells": [{"outputs": {"image/png": [1]}}]}']
+)
+def test_notebooks_with_pictures_nowhere_have_none(text: str) -> None:
+    assert all(found.read(40) == b"" for found in notebook_pictures(text.encode()))
+
+
+@needs_tesseract
+@pytest.mark.slow
+def test_pictures_whose_engine_crashes_leave_the_rest_of_the_document(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_files, "derive_steps", unruly_pictures.derive_steps)
+    workspace.write("a.docx", with_pictures(png(200, 200)))
+    report = workspace.ingest()
+    assert counted(report) == {"new": 1}
+    (item,) = report.items
+    (warning,) = item.warnings
+    assert warning.startswith("read_in_part: 1 of 1 picture in it cannot be read: the engine's process")
+    assert [hit.citation.to_uri() for hit in workspace.search("Kept words")] == ["a.docx#para=1"]
+    assert counted(workspace.ingest()) == {"unchanged": 1}
 
 
 def test_a_citation_of_a_picture_reads_back() -> None:

@@ -15,7 +15,7 @@ import bisect
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, chain, groupby, pairwise
 from typing import NamedTuple
 
 from kb.chunk.cutting import (
@@ -33,7 +33,17 @@ from kb.domain.documents import Block, Chunk, ChunkPolicy, Document, Heading, Pl
 from kb.domain.ids import chunk_id
 from kb.domain.kinds import KINDS, MediaFamily
 from kb.domain.plugins import TextBlock
-from kb.domain.spans import CaptionSpan, CodeSpan, LineSpan, LocatedSpan, PageSpan, PartSpan, RegionSpan, TimeSpan
+from kb.domain.spans import (
+    CaptionSpan,
+    CodeSpan,
+    LineSpan,
+    LocatedSpan,
+    PageSpan,
+    PartSpan,
+    RegionSpan,
+    SourceSpan,
+    TimeSpan,
+)
 from kb.domain.text import Range
 from kb.errors import ExtractFailed, worded
 from kb.language.sentences import trimmed
@@ -63,9 +73,10 @@ def policy_of(family: MediaFamily, policy: ChunkPolicy) -> ChunkPolicy:
 
 
 def chunk_by_headings(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
-    """The chunks of a text in order, cut along headings."""
-    sections = sections_at_headings(doc.blocks, range(len(doc.blocks)), policy.respect_markdown_headings)
-    return _chunk_sections(doc, sections, policy)
+    """The chunks of a text in order, cut along headings; what is read of each picture in it comes last."""
+    lined, of_pictures = _behind_lines(doc)
+    sections = sections_at_headings(doc.blocks, range(lined), policy.respect_markdown_headings)
+    return _chunk_sections(doc, chain(sections, of_pictures), policy)
 
 
 def chunk_pages(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
@@ -114,17 +125,26 @@ def _chunk_sections(doc: Document, sections: Iterator[range], policy: ChunkPolic
     """The chunks of a text, cut at `sections` (runs of block indexes, in order) and where those are too long."""
     text = doc.source_text
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
-    lines = [block.span for block in doc.blocks if isinstance(block.span, LineSpan)]  # a text has no other spans
-    ranges = [_range_of(text, starts, span) for span in lines]
+    ranges = [_range_of(text, starts, block.span) for block in doc.blocks]
 
-    def spans_of(piece: Piece) -> tuple[LineSpan]:
+    def spans_of(piece: Piece) -> tuple[LocatedSpan, ...] | tuple[LineSpan]:
+        if isinstance(doc.blocks[piece.first_block].span, PartSpan):
+            return _located_spans(doc, piece, 0)
         return (LineSpan(bisect.bisect_right(starts, piece.start), bisect.bisect_right(starts, piece.end - 1)),)
 
     return cut(doc, ranges, sections, spans_of, policy)
 
 
-def _range_of(text: str, starts: Sequence[int], span: LineSpan) -> Range:
+def _behind_lines(doc: Document) -> tuple[int, list[range]]:
+    """How many blocks of a text are cited by lines, and the runs of those behind them, which are of one picture."""
+    parts = [block.span.part for block in doc.blocks if isinstance(block.span, PartSpan)]
+    lined = len(doc.blocks) - len(parts)
+    return lined, [range(lined + run.start, lined + run.stop) for run in _alike(parts)]
+
+
+def _range_of(text: str, starts: Sequence[int], span: SourceSpan) -> Range:
     """The characters of a block: all of its lines, or those that it names."""
+    assert isinstance(span, LineSpan | PartSpan)  # a text has no other spans
     if span.char_start is not None and span.char_end is not None:
         return span.char_start, span.char_end
     return trimmed(text, starts[span.start - 1], starts[span.end] - 1)
@@ -153,9 +173,10 @@ def _located_spans(doc: Document, piece: Piece, shift: int) -> tuple[LocatedSpan
 
 def _chunk_by_plugin(doc: Document, policy: ChunkPolicy, by: PluginChunker) -> tuple[Chunk, ...]:
     """The chunks of a text whose sections a plugin names. Raises: ExtractFailed if the plugin fails."""
-    blocks = [_text_block(block) for block in doc.blocks]
+    lined, of_pictures = _behind_lines(doc)
+    blocks = [_text_block(block) for block in doc.blocks[:lined]]
     if not blocks:
-        return ()
+        return _chunk_sections(doc, iter(of_pictures), policy)
     try:
         starts = [int(each) for each in by.chunker.starts(doc.source_text, blocks)]
     except Exception as error:
@@ -163,7 +184,7 @@ def _chunk_by_plugin(doc: Document, policy: ChunkPolicy, by: PluginChunker) -> t
     edges = [0, *(each for each in starts if each != 0), len(blocks)]
     if not all(before < after for before, after in pairwise(edges)):
         raise ExtractFailed(f"{by.label} gave sections that cannot be: they begin at {starts[:20]}", _PLUGIN_HINT)
-    return _chunk_sections(doc, (range(start, stop) for start, stop in pairwise(edges)), policy)
+    return _chunk_sections(doc, chain((range(start, stop) for start, stop in pairwise(edges)), of_pictures), policy)
 
 
 def _text_block(block: Block) -> TextBlock:

@@ -290,6 +290,15 @@ class Extract(Protocol):
         """Reads `data` as a document."""
 
 
+class ExtractWith(Protocol):
+    """Reads one file's bytes into a document, with what steps have derived from it, if anything."""
+
+    def __call__(
+        self, data: bytes, derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
+    ) -> Document:
+        """Reads `data` as a document."""
+
+
 class Assemble(Protocol):
     """Builds a file's document from the derived results of its bytes; runs no engine."""
 

@@ -87,7 +87,7 @@ def file_parts(name: str, data: bytes, job: Job) -> Parts | None:
         return None
     extractor = extractor_of(family_of(media_type))
     steps = extractor.steps
-    if not steps:
+    if not extractor.needs_steps:
         inner = extractor.document(data, {}, workspace_path=WorkspacePath(name), asset_id=AssetId("0" * 32))
         return Parts(tuple(_paragraphs(inner)))
     if steps[0].name != "parts":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
+from kb.domain.citations import part_name
+from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Code, Document, Heading, Metadata, Text
 from kb.domain.ids import AssetId
 from kb.domain.text import WorkspacePath
@@ -15,6 +17,9 @@ from kb.errors import ExtractFailed
 from kb.extract.decode import decode
 from kb.extract.document_builder import DocumentBuilder
 from kb.extract.laid import LaidText
+from kb.extract.lined_pictures import LinedPictures
+from kb.extract.parts import FoundPicture
+from kb.extract.pictures import inline_picture
 from kb.extract.registry import EXTRACTORS
 
 # Bumped whenever the same notebook would give other blocks, spans, text or metadata.
@@ -22,6 +27,8 @@ PARSER_VERSION = EXTRACTORS["notebook"].parser_version
 
 _MOST_OUTPUT_CHARS = 2_000
 _MOST_LEVELS = 64
+_PICTURE_MARK = b'"image/'
+_HOLDERS = ("outputs", "attachments", "data")
 
 _TOKEN = re.compile(
     r'[\s,:]*+(?:("(?:[^"\\]|\\.)*+")|([\[\]{}])|([^\s,:\[\]{}"]++(?:[\s,]++[^\s,:\[\]{}"]++)*+))', re.DOTALL
@@ -138,15 +145,46 @@ def notebook_text(data: bytes, path: str) -> str:
     return _read(data, DocumentBuilder(WorkspacePath(path), AssetId("0" * 32), PARSER_VERSION))[0]
 
 
-def extract_notebook(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
+def notebook_pictures(data: bytes) -> tuple[FoundPicture, ...]:
+    """The pictures in the outputs and attachments of a notebook's cells, which are numbered from 1."""
+    if _PICTURE_MARK not in data:
+        return ()
+    try:
+        cells = json.loads(decode(data).text).get("cells")
+    except (ValueError, RecursionError, AttributeError):
+        return ()
+    found: list[FoundPicture] = []
+    for number, cell in enumerate(cells if isinstance(cells, list) else (), 1):
+        for at, (kind, written) in enumerate(_images(cell)):
+            read = inline_picture(f"data:{kind};base64,{written}")
+            found += [FoundPicture(part_name(cell=number), f"{number}.{at}", read)] if read is not None else []
+    return tuple(found)
+
+
+def _images(value: object) -> Iterator[tuple[str, str]]:
+    """The pictures in a cell, each with its media type."""
+    for key, each in value.items() if isinstance(value, dict) else ():
+        if not key.startswith("image/"):
+            yield from _images(each) if key in _HOLDERS or isinstance(each, dict) else ()
+        elif isinstance(each, str | list):
+            yield key, each if isinstance(each, str) else "".join(line for line in each if isinstance(line, str))
+    for each in value if isinstance(value, list) else ():
+        yield from _images(each)
+
+
+def extract_notebook(
+    data: bytes, derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
+) -> Document:
     """The document of one notebook. Raises: ExtractFailed."""
-    builder = DocumentBuilder(workspace_path, asset_id, PARSER_VERSION)
+    pictures = LinedPictures.of(() if "parts" in derived else notebook_pictures(data), data, derived)
+    builder = DocumentBuilder(workspace_path, asset_id, pictures.version(PARSER_VERSION))
     text, title = _read(data, builder)
+    text = pictures.add_behind(text, builder)
     headings = (block.payload for block in builder.blocks if isinstance(block.payload, Heading))
     title = title or next((heading.text for heading in headings if heading.level == 1), None)
     if not builder.blocks:
         builder.warn("empty_file", "no text")
-    return builder.document(text, Metadata(source_type="reference"), title=title)
+    return builder.document(text, Metadata(source_type="reference", user=pictures.user), title=title)
 
 
 def _read(data: bytes, builder: DocumentBuilder) -> tuple[str, str | None]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from kb.domain.derived import Derived, DerivedName
 from kb.domain.documents import Code, Document, Heading, List, Metadata, Payload, Table, Text
 from kb.domain.ids import AssetId, Json
 from kb.domain.text import WorkspacePath
@@ -12,6 +14,9 @@ from kb.extract.decode import Decoded, decode
 from kb.extract.document_builder import DocumentBuilder
 from kb.extract.hypertext import HtmlBlock, Hypertext, read_hypertext
 from kb.extract.laid import LaidText
+from kb.extract.lined_pictures import LinedPictures
+from kb.extract.parts import FoundPicture
+from kb.extract.pictures import inline_picture
 from kb.extract.registry import EXTRACTORS
 
 # Bumped whenever the same page would give other blocks, spans, text or metadata.
@@ -49,17 +54,27 @@ def page_text(data: bytes, path: str) -> str:
     return laid.text()
 
 
-def extract_page(data: bytes, *, workspace_path: WorkspacePath, asset_id: AssetId) -> Document:
+def page_pictures(page: Hypertext) -> tuple[FoundPicture, ...]:
+    """The pictures that are in a page itself, in `data:` addresses."""
+    found = ((each.address, inline_picture(each.address)) for each in page.pictures)
+    return tuple(FoundPicture("", address, read) for address, read in found if read is not None)
+
+
+def extract_page(
+    data: bytes, derived: Mapping[DerivedName, Derived], *, workspace_path: WorkspacePath, asset_id: AssetId
+) -> Document:
     """The document of one page."""
     decoded, page = read_page(data, workspace_path)
-    builder = DocumentBuilder(workspace_path, asset_id, PARSER_VERSION)
+    pictures = LinedPictures.of(page_pictures(page), data, derived)
+    builder = DocumentBuilder(workspace_path, asset_id, pictures.version(PARSER_VERSION))
     builder.warnings.extend(decoded.warnings)
     laid = LaidText(decoded.text.count("\n") + 1)
     for block in page.blocks:
         builder.add(block.kind, payload_of(block), laid.add(marked(block)))
+    text = pictures.add_behind(laid.text(), builder)
     if not builder.blocks:
         builder.warn("empty_file", "no text")
-    return builder.document(laid.text(), page_metadata(page), title=page.title, lang=page.language)
+    return builder.document(text, page_metadata(page, pictures.user), title=page.title, lang=page.language)
 
 
 def marked(block: HtmlBlock) -> list[tuple[int, str]]:
@@ -84,7 +99,7 @@ def payload_of(block: HtmlBlock) -> Payload:
     return Text(block.text)
 
 
-def page_metadata(page: Hypertext) -> Metadata:
-    """The metadata in a page itself."""
-    said: dict[str, Json] = {"author": page.author, "url": page.address}
+def page_metadata(page: Hypertext, user: Mapping[str, Json]) -> Metadata:
+    """The metadata in a page itself, and `user`."""
+    said: dict[str, Json] = {"author": page.author, "url": page.address, **user}
     return Metadata(created_at=page.date, source_type="reference", user={k: v for k, v in said.items() if v})

@@ -255,7 +255,7 @@ def assemble_parts(
         whole = places[0][0], places[-1][1]
         for block, place in zip(part.blocks, places, strict=True):
             builder.add(block.kind, _payload(block), PartSpan(part.name, *place, *whole), part.path)
-    for note in (*read.notes, *_unread_pictures(texts)):
+    for note in (*read.notes, *unread_pictures(texts)):
         builder.warn("read_in_part", note)
     if read.pictures and ocr is None:
         builder.warn("no_text", f"{counted(len(read.pictures), 'picture')} in it: OCR reads them")
@@ -268,7 +268,7 @@ def assemble_parts(
     return builder.document(text, metadata, title=read.title or heading)
 
 
-def _unread_pictures(texts: Mapping[str, PictureText]) -> Iterator[str]:
+def unread_pictures(texts: Mapping[str, PictureText]) -> Iterator[str]:
     """The note on pictures that could not be read, with the first reason; none if all were."""
     if failed := [each.failed for each in texts.values() if each.failed]:
         yield f"{len(failed)} of {counted(len(texts), 'picture')} in it cannot be read: {failed[0]}"

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Protocol, cast
 from urllib.parse import unquote
 
-from kb.domain.derived import Inside, Job, Progress, Results
+from kb.domain.derived import Inside, Job, OnProgress, Progress, Results
 from kb.domain.ids import content_hash
 from kb.domain.kinds import PNG, family_of
 from kb.domain.text import counted
@@ -40,6 +40,7 @@ __all__ = [
     "picture_results",
     "picture_size",
     "pictures_json",
+    "worth_reading",
 ]
 
 # What is read of one file: pictures with different contents, and bytes of one.
@@ -71,9 +72,15 @@ class PartsReader(Protocol):
 
 def listed(read: Parts, job: Job) -> bytes:
     """The parts of a file as JSON, with the pictures worth reading; these are hashed only if OCR is switched on."""
+    hashed = job.settings.ocr is not None
+    return worth_reading(read, Inside.of(job.data), job.on_progress if hashed else None).to_json()
+
+
+def worth_reading(read: Parts, inside: Inside, hashing: OnProgress | None = None) -> Parts:
+    """The parts with the pictures worth reading, which are hashed if there is something to tell the progress."""
     kept: list[Picture] = []
     unread = 0
-    inside, names, contents = Inside.of(job.data), set[str](), set[str]()
+    names, contents = set[str](), set[str]()
     for found in read.found:
         if found.name in names:
             continue
@@ -86,8 +93,8 @@ def listed(read: Parts, job: Job) -> bytes:
             if not _is_worth_reading(found.read(_HEAD_BYTES) if head.startswith(_JPEG) else head):
                 continue
             content = ""
-            if job.settings.ocr is not None:
-                job.on_progress(Progress(0, 1))
+            if hashing is not None:
+                hashing(Progress(0, 1))
                 content = content_hash(_bytes_of(found.read, inside))
                 if content in contents:
                     continue
@@ -97,7 +104,7 @@ def listed(read: Parts, job: Job) -> bytes:
             continue
         kept.append(Picture(found.part, content, found.path))
     notes = [f"{counted(unread, 'picture')} in it not read: damaged, too large, or behind the first {MOST_PICTURES}"]
-    return read._replace(pictures=tuple(kept), notes=(*read.notes, *notes * bool(unread))).to_json()
+    return read._replace(pictures=tuple(kept), notes=(*read.notes, *notes * bool(unread)))
 
 
 def is_needed(earlier: Results) -> bool:

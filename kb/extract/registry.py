@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple, cast
 
-from kb.domain.derived import Assemble, Derived, DerivedName, Extract, StepModule
+from kb.domain.derived import Assemble, Derived, DerivedName, Extract, ExtractWith, StepModule
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
 from kb.domain.kinds import KINDS, PLUGIN_EXTRACTOR, PLUGIN_VERSION, MediaFamily
@@ -24,8 +24,8 @@ class Step(NamedTuple):
     """A result to derive from a file, and the module that derives it (`kb.domain.derived`).
 
     Without a result that `is_required` there is no document. One that `is_slow` takes seconds a page or picture.
-    `plugin` is the name of the plugin's extractor whose step it is. `form` is bumped when more is kept of the same text:
-    files are read again, and ids stay.
+    `plugin` is the name of the plugin's extractor whose step it is. `form` is bumped when more is kept of the same
+    text: files are read again, and ids stay.
     """
 
     name: DerivedName
@@ -50,7 +50,8 @@ class Extractor:
     order.
 
     `text_function` is for files with markup that are cited by lines: it gives their readable text, line by line, from
-    bytes and path (`kb.extract.laid`).
+    bytes and path (`kb.extract.laid`). `from_bytes`: the function gets the bytes too, and is called without results of
+    steps where pictures are not read.
     """
 
     parser_version: str
@@ -58,6 +59,12 @@ class Extractor:
     function: str
     steps: tuple[Step, ...] = ()
     text_function: str | None = None
+    from_bytes: bool = False
+
+    @property
+    def needs_steps(self) -> bool:
+        """Whether no document is made without the results of steps."""
+        return bool(self.steps) and not self.from_bytes
 
     def document(
         self,
@@ -70,6 +77,8 @@ class Extractor:
         """Builds the document from a file's bytes, or from the results of its steps. Raises: ExtractFailed,
         FileTooLarge.
         """
+        if self.from_bytes:
+            return cast(ExtractWith, self.load())(data, derived, workspace_path=workspace_path, asset_id=asset_id)
         if self.steps:
             return cast(Assemble, self.load())(derived, workspace_path=workspace_path, asset_id=asset_id)
         return cast(Extract, self.load())(data, workspace_path=workspace_path, asset_id=asset_id)
@@ -79,9 +88,9 @@ class Extractor:
         """The forms of the results of all steps, as part of the pipeline version of its documents; "" for none."""
         return "".join(f"/{step.form}" for step in self.steps if step.form)
 
-    def load(self) -> Extract | Assemble:
+    def load(self) -> Extract | ExtractWith | Assemble:
         """Imports and returns the function that builds documents."""
-        return cast(Extract | Assemble, getattr(import_module(self.module), self.function))
+        return cast(Extract | ExtractWith | Assemble, getattr(import_module(self.module), self.function))
 
     def laid_text(self) -> Callable[[bytes, str], str] | None:
         """The function that gives the readable text of a file; None if that is the file's own text."""
@@ -109,6 +118,12 @@ def _in_parts(module: str) -> Extractor:
     return Extractor("parts-v1", "kb.extract.parts", "assemble_parts", steps)
 
 
+def _lined(parser_version: str, module: str, function: str, text_function: str) -> Extractor:
+    """The extractor of files that are cited by lines and may have pictures."""
+    steps = (Step("parts", "kb.extract.lined_parts", is_required=True, form="pictures-1"), OF_PICTURES)
+    return Extractor(parser_version, module, function, steps, text_function, from_bytes=True)
+
+
 _TABLE = Step("parts", "kb.extract.office.delimited", is_required=True)
 
 
@@ -116,8 +131,8 @@ _TABLE = Step("parts", "kb.extract.office.delimited", is_required=True)
 EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v6", "kb.extract.markdown.document", "extract_markdown"),
     "text": Extractor("text-v1", "kb.extract.plain", "extract_text", text_function="text_of"),
-    "notebook": Extractor("notebook-v1", "kb.extract.notebook", "extract_notebook", text_function="notebook_text"),
-    "html": Extractor("html-v2", "kb.extract.page", "extract_page", text_function="page_text"),
+    "notebook": _lined("notebook-v1", "kb.extract.notebook", "extract_notebook", "notebook_text"),
+    "html": _lined("html-v2", "kb.extract.page", "extract_page", "page_text"),
     "pdf": Extractor(
         "pdf-v2",
         "kb.extract.pdf.document",

@@ -70,7 +70,9 @@ def index_changed(run: IngestRun, changed: deque[SourceFile], later: deque[Sourc
     Files that need a slow engine are put into `later`, if it is given.
     """
     for batch in _read_all(run, list(_batches(run, changed)), run.request.rules):
-        store_batch(run, batch)
+        with_pictures = [file for file, reading in batch if run.has_pictures_to_read(reading)]
+        changed += with_pictures
+        store_batch(run, [each for each in batch if each[0] not in with_pictures])
         if run.report.aborted:
             return
     if run.handle.is_canceled():
@@ -89,7 +91,7 @@ def _batches(run: IngestRun, changed: deque[SourceFile]) -> Iterator[Batch]:
     """Takes the files at the front of `changed` that need no engines, in batches."""
     batch: Batch = []
     byte_len = 0
-    while changed and not extractor_of(family_of(changed[0].media_type)).steps:
+    while changed and not extractor_of(family_of(changed[0].media_type)).needs_steps:
         file = changed.popleft()
         batch.append(run.changed(file))
         byte_len += file.byte_len

@@ -371,12 +371,9 @@ class _EngineFiles:
             read = read_document(changed, content, derived, rules, stages)
         except FileError as error:
             return error
-        labels = read_labels(read.document.parser_version)[1]
-        for name, label in labels.items():
+        for name, label in read_labels(read.document.parser_version)[1].items():
             run.unread_parts[name] += label == NOT_DERIVED
-        pictures = read.document.metadata.user.get("pictures")
-        if isinstance(pictures, int) and labels.get("ocr") == NOT_DERIVED:
-            run.unread_pictures.append(pictures)
+        run.has_pictures_to_read(read)
         return read
 
 

@@ -346,7 +346,7 @@ def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], other
         run.leave_unread(file)
     elif not request.tries_again(path) and run.is_unread_as_before(file):
         return
-    elif extractor_of(family).steps:
+    elif extractor_of(family).needs_steps:
         others.append(file)
     else:
         texts.append(file)

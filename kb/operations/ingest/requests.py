@@ -11,7 +11,15 @@ from typing import cast
 
 import kb
 from kb.config import Config
-from kb.domain.derived import CaptionSettings, DerivedName, ExtractSettings, OcrSettings, SpeechSettings
+from kb.domain.derived import (
+    NOT_DERIVED,
+    CaptionSettings,
+    DerivedName,
+    ExtractSettings,
+    OcrSettings,
+    SpeechSettings,
+    read_labels,
+)
 from kb.domain.documents import ChunkPolicy, SourceFile
 from kb.domain.kinds import KINDS, Kinds, MediaFamily, MediaType, archive_type, extension_of, family_of
 from kb.domain.results.ingest import IngestReport
@@ -30,7 +38,7 @@ from kb.operations.ingest.engines import (
     PdfPasswords,
     ingest_plugins,
 )
-from kb.operations.ingest.read import ChangedFile, ReadingRules, pipeline_tail
+from kb.operations.ingest.read import ChangedFile, Reading, ReadingRules, pipeline_tail
 from kb.operations.ingest.unread import UnreadFiles
 from kb.operations.opening.exposure import kept_from_models, named_by, no_path
 from kb.operations.opening.own_files import PrivatePlaces, private_places
@@ -38,6 +46,7 @@ from kb.operations.opening.typed_path import as_on_disk, path_below
 from kb.scan.rules import Included
 from kb.store import queries
 from kb.store.connection import Connection
+from kb.store.documents import ReadDocument
 
 _MB = 1_000_000
 
@@ -300,6 +309,20 @@ class IngestRun:
     def can_read(self, family: MediaFamily, path: str) -> bool:
         """Whether a file can be read with the engines that are usable."""
         return self.engines.can_read(family, self.left_out(family, path) & _SEEN)
+
+    def has_pictures_to_read(self, reading: Reading) -> bool:
+        """Whether OCR is to read pictures of a file that was read without; if it cannot, they are counted as unread."""
+        if not isinstance(reading, ReadDocument):
+            return False
+        document, path = reading.document, reading.document.workspace_path
+        pictures = document.metadata.user.get("pictures")
+        if not isinstance(pictures, int) or read_labels(document.parser_version)[1].get("ocr") != NOT_DERIVED:
+            return False
+        left_out = self.left_out(family_of(reading.file.media_type), path)
+        if OF_PICTURES.name not in left_out and self.engines.engine_of(OF_PICTURES) and not self.request.dry_run:
+            return True
+        self.unread_pictures.append(pictures)
+        return False
 
     def _is_current(
         self, source: Source, family: MediaFamily, pipeline_version: str, without: frozenset[DerivedName]

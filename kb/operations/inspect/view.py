@@ -37,7 +37,8 @@ def view_document(session: Base, typed: str, passage: str | None = None) -> Docu
     if passage is not None:
         citation = _place_of(session, document, passage) or citation
     content, is_current = indexed_content(document)
-    if kind_of(MediaType(document.media_type)).citation not in ("line", "code"):
+    is_lined = kind_of(MediaType(document.media_type)).citation in ("line", "code")
+    if not is_lined or isinstance(citation, PartCitation):
         return _media(session, DocumentView(document, citation, None, is_current))
     if content is None:
         raise FileVanished(f"{document.workspace_path} is not there as it was indexed", "kb ingest reads it again")
