@@ -419,6 +419,9 @@ def test_a_kind_of_file_that_kb_does_not_read_is_an_error_and_not_an_empty_resul
     assert ran.code == 2
     assert "'film' is no kind of file that kb reads (markdown, text, " in " ".join(ran.stderr.split())
     assert kb_in(named)("search", "gateway", "--media", "markdown").code == 0
+    ran = kb_in(named)("search", "gateway", "--media", "markdown", "--media", "pdf")
+    assert ran.code == 2
+    assert "it takes one value, and got 2: markdown, pdf" in " ".join(ran.stderr.split())
 
 
 def test_what_has_no_room_beside_its_head_comes_below_it(named: Vault, monkeypatch: pytest.MonkeyPatch) -> None:

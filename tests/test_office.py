@@ -142,7 +142,7 @@ def test_levels_without_end_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"PK", "not a readable file"), (package.OLE_START + bytes(600), "encrypted"), (b"", "not a readable file")],
+    [(b"PK", "not a readable file"), (package.OLE_START + bytes(600), "encrypted"), (b"", "the file is empty")],
 )
 def test_what_is_no_document_says_so(data: bytes, said: str) -> None:
     with pytest.raises(ExtractFailed, match=said) as raised:

@@ -151,14 +151,22 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return taking
 
 
+def _only_one(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """Returns the one value of a filter, if any. Raises: BadParameter for several, of which only the last would count."""
+    if len(given) > 1:
+        raise click.BadParameter(f"it takes one value, and got {len(given)}: {', '.join(given)}")
+    value = given[0] if given else None
+    return _known_media(ctx, param, value) if param.name == "media" else value
+
+
 def _filter_option(taken: Filter) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return option(
         f"--{taken.name.replace('_', '-')}",
         taken.field,
-        multiple=taken.many,
+        multiple=True,
         metavar=taken.metavar or None,
         type=click.Choice(taken.choices) if taken.choices else None,
-        callback=_known_media if taken.field == "media" else None,
+        callback=None if taken.many else _only_one,
         help=taken.help,
     )
 

@@ -38,6 +38,8 @@ class Package:
         """Raises: PasswordNeeded for an encrypted file; ExtractFailed for one that is no ZIP."""
         if data.startswith(OLE_START):
             raise PasswordNeeded("the file is encrypted, or of an older format", "save a copy without a password")
+        if not data:
+            raise ExtractFailed("the file is empty", _HINT)
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
