@@ -55,9 +55,8 @@ def run() -> NoReturn:
             from kb.cli.main import run_here
 
             code = run_here(sys.argv[1:])
-            if _command(sys.argv[1:])[0] not in HANDED_OVER:
-                sys.exit(code)
-        os._exit(code)  # all is printed, and taking the interpreter apart is a tenth of a search
+            gc.freeze()  # the process ends: what is left need not be searched for circular garbage
+        sys.exit(code)
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001  what main could not take

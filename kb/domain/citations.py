@@ -1,7 +1,5 @@
 """Citations: a path and a fragment that say exactly where a passage is. Fragments of media are W3C Media Fragments."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, get_args
@@ -90,7 +88,7 @@ class Box(NamedTuple):
     w: int
     h: int
 
-    def joined(self, other: Box) -> Box:
+    def joined(self, other: "Box") -> "Box":
         """The smallest box around both."""
         x, y = min(self.x, other.x), min(self.y, other.y)
         return Box(x, y, max(self.x + self.w, other.x + other.w) - x, max(self.y + self.h, other.y + other.h) - y)
@@ -280,11 +278,9 @@ def parse_citation(uri: str) -> Citation:
     return citation
 
 
-# A Markdown link, a wiki link, brackets, quotes or stars around it.
-_WRAPPED = re.compile(
-    r"!?\[[^]]*]\((.+)\)|!?\[\[([^]|]+)(?:\|[^]]*)?]]|\(([^()]*(?:\([^()]*\)[^()]*)*)\)|[`\"'<*]+(.+?)[`\"'>*]+"
-)
-_LINES_OR_PAGE = (  # compiled when a citation is read
+# A Markdown link, a wiki link, brackets, quotes or stars around it. Both are compiled when a citation is read.
+_WRAPPED = r"!?\[[^]]*]\((.+)\)|!?\[\[([^]|]+)(?:\|[^]]*)?]]|\(([^()]*(?:\([^()]*\)[^()]*)*)\)|[`\"'<*]+(.+?)[`\"'>*]+"
+_LINES_OR_PAGE = (
     r"(?ai)(.+?)(?:[#:,@]\s*|\s+[(\[]?)(?:(page|p\.?)[\s=]*|lines?[\s=]*|L)?"
     r"([1-9]\d*)(?:[:C]\d+)?(?:(?:\s*(?:[-–—~]|\.\.)\s*L?|[:,]\s*L)([1-9]\d*)(?:[:C]\d+)?)?\s?[행줄]?[)\]]?"
 )
@@ -296,7 +292,7 @@ def plain_citation(typed: str) -> str:
     Quotes and the brackets of links around it are removed. Text that is no citation stays as it is.
     """
     text = typed.strip().rstrip(".,;")
-    if match := _WRAPPED.fullmatch(text):
+    if match := re.fullmatch(_WRAPPED, text):
         text = next(filter(None, match.groups()))
     if text.startswith("kb://"):
         kind, _, rest = unquote(text.removeprefix("kb://")).partition("/")

@@ -1,7 +1,5 @@
 """Filters of a question, and the one table from which every surface takes their names and labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -57,8 +55,8 @@ class SearchFilters(NamedTuple):
     title: str | None = None
     holds: tuple[Sought, ...] = ()
     lacks: tuple[Sought, ...] = ()
-    also: tuple[SearchFilters, ...] = ()
-    never: tuple[SearchFilters, ...] = ()
+    also: tuple["SearchFilters", ...] = ()
+    never: tuple["SearchFilters", ...] = ()
     as_text: bool = False
     among_visible: bool = False
     passing: Passing | None = None

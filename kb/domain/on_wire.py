@@ -4,8 +4,6 @@ A record without either is written as it is: fields under their names, and the c
 `kb/wire` derives the JSON form and the JSON Schema from these declarations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 

@@ -1,6 +1,8 @@
-"""A question and its hits. Tuples, not dataclasses: they lie on the path of a cold search, where each class counts."""
+"""A question and its hits. Tuples, not dataclasses: they lie on the path of a cold search, where each class counts.
 
-from __future__ import annotations
+Neither this file nor those it imports have `from __future__ import annotations`, which makes texts of annotations:
+`NamedTuple` would compile the text of every field.
+"""
 
 import json
 from collections.abc import Sequence
@@ -338,7 +340,7 @@ class SearchResult(NamedTuple):
     searched: tuple[Term, ...] = ()
     ordered_before: tuple[Passage, ...] = ()
     among_notes: tuple[Passage, ...] | None = None
-    code: CodeFound | None = None
+    code: "CodeFound | None" = None
 
     @property
     def note_hits(self) -> tuple[Passage, ...]:
@@ -366,5 +368,5 @@ class SearchResponse(NamedTuple):
     """
 
     result: SearchResult
-    page: SearchPage | None = None
-    trace: SearchTrace | None = None
+    page: "SearchPage | None" = None
+    trace: "SearchTrace | None" = None

@@ -5,8 +5,6 @@ source's name too, `work:notes/a.md`. A file of the workspace whose path begins 
 apart by the name of the workspace: `workspace:work:notes/a.md`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable

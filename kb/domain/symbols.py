@@ -1,7 +1,5 @@
 """Source code: definitions and uses (the rows of `symbols` and `symbol_refs`), and the repository of a file."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from kb.domain.citations import Citation, CodeCitation

@@ -16,8 +16,6 @@ A row is a named tuple of the columns. A class of `kb.domain` is named in full: 
 field that is a record is made of the columns of its fields, and fields that are no columns have defaults.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re
@@ -191,7 +189,9 @@ def _maker(row: Any, columns: tuple[str, ...]) -> Callable[[Any], Any]:
 def _records(row: Any) -> dict[str, Any]:
     """The fields of a row class that are records, with their classes."""
     known = vars(sys.modules[row.__module__])
-    classes = {name: known.get(getattr(kind, "__forward_arg__", "")) for name, kind in row.__annotations__.items()}
+    classes = {
+        name: known.get(getattr(kind, "__forward_arg__", ""), kind) for name, kind in row.__annotations__.items()
+    }
     return {name: each for name, each in classes.items() if hasattr(each, "_fields")}
 
 

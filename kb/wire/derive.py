@@ -126,14 +126,15 @@ def _field(record: type, written: str) -> WireField:
 
 
 def _wire_of(record: type, attribute: str) -> Wire:
-    """The `Wire` of a field or property; only annotations that contain one are evaluated."""
+    """The `Wire` of a field or property; of texts, only annotations that contain one are evaluated."""
     key = record, attribute
     if key not in _wires:
         annotation, module = annotation_of(record, attribute)
         _wires[key] = _AS_IT_IS
         if "Wire(" in str(annotation):
-            parts = get_args(eval(annotation, {}, _Names(vars(sys.modules[module]))))
-            _wires[key] = next(each for each in parts[1:] if isinstance(each, Wire))
+            if isinstance(annotation, str):
+                annotation = eval(annotation, {}, _Names(vars(sys.modules[module])))
+            _wires[key] = next(each for each in get_args(annotation)[1:] if isinstance(each, Wire))
     return _wires[key]
 
 
