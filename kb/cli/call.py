@@ -152,7 +152,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _only_one(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> str | None:
-    """Returns the one value of a filter, if any. Raises: BadParameter for several, of which only the last would count."""
+    """Returns the one value of a filter, if any. Raises: BadParameter for several."""
     if len(given) > 1:
         raise click.BadParameter(f"it takes one value, and got {len(given)}: {', '.join(given)}")
     value = given[0] if given else None
