@@ -9,6 +9,7 @@ from answer_passages import ReadingJudge, passage
 
 from kb.answer.judging import Fitted, Judgement, Standing, judge, question_features, standing
 from kb.answer.pieces import SHOWN_CHARS, Excerpt, read_excerpts
+from kb.answer.questions import names_topic
 from kb.answer.quoting import UNSURE_LINES, quote_briefly, quote_excerpts, show_excerpt
 from kb.domain.answers import Evidence
 from kb.domain.citations import Citation, PageCitation, RegionCitation
@@ -104,6 +105,22 @@ def test_an_answer_is_sure_only_where_the_notes_as_likely_hold_one(monkeypatch: 
     made = judged(monkeypatch, 9.0, GREEN, about=2.5)  # a likelihood of .924
     states = [made.state(0, precision)[0] for precision in (0.9, 0.95, 0)]
     assert states == ["answered", "unsure", "answered"]
+    assert made._replace(names_topic=True).state(0, 0.95)[0] == "answered"
+
+
+@pytest.mark.parametrize(
+    ("question", "is_topic"),
+    [
+        ("퇴비", True),
+        ("마을우물 수질검사", True),
+        ("heat pump", True),
+        ("연체료 얼마", False),
+        ("who paid", False),
+        ("마을우물 수질검사 결과", False),
+    ],
+)
+def test_one_or_two_words_that_ask_nothing_name_a_topic(question: str, is_topic: bool) -> None:
+    assert names_topic(question) == is_topic
 
 
 def test_a_doubt_makes_an_answer_unsure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kb.answer.pieces import Excerpt, folded_weights, found_terms
+from kb.answer.questions import names_topic
 from kb.answer.words import (
     carried,
     denies,
@@ -176,18 +177,21 @@ class Judgement(NamedTuple):
     excerpts: tuple[Excerpt, ...] = ()
     doubt: str | None = None
     other: Excerpt | None = None
+    names_topic: bool = False
 
     def state(self, gate: float, precision: float) -> tuple[AnswerState, str | None]:
         """Whether this is enough for a sure answer, for an unsure one, or for none; and the doubt, if only that keeps
         the answer from being sure.
 
         A sure answer is so likely that at least the share `precision` is right, and the notes hold something on the
-        question with at least that likelihood; 0 takes every answer for sure.
+        question with at least that likelihood, which words that name a topic need not reach; 0 takes every answer for
+        sure.
         """
         if self.evidence.value < gate:
             return "refused", None
         limit = self.limit(precision)
-        if self.evidence.value < precision or (self.evidence.right or 0.0) < (1.0 if limit is None else limit):
+        is_held = self.names_topic or self.evidence.value >= precision
+        if not is_held or (self.evidence.right or 0.0) < (1.0 if limit is None else limit):
             return "unsure", None
         doubt = self.doubt if precision else None
         return "answered" if doubt is None else "unsure", doubt
@@ -285,7 +289,7 @@ def judge(
     channel: Channel = "lexical" if logit is None else "read"
     version = f"{about.version}/{right.version}"
     evidence = Evidence(likely, channel, version, best.words, best.lead, logit, is_right)
-    return Judgement(evidence, right.figures, excerpts)
+    return Judgement(evidence, right.figures, excerpts, names_topic=names_topic(question))
 
 
 def question_features(

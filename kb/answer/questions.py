@@ -17,6 +17,9 @@ from kb.language.lists import is_stopword, pattern
 
 _WORD = re.compile(r"[^\W_]+")
 
+# More words than these ask for something of their topic.
+_TOPIC_WORDS = 2
+
 
 def resolve(question: str, history: Sequence[Turn]) -> str:
     """The text to search for: the question; if it follows up, the search text of the turn before comes first."""
@@ -55,6 +58,11 @@ class Part(NamedTuple):
     text: str
     search_text: str
     why: HopReason
+
+
+def names_topic(question: str) -> bool:
+    """Whether a question is one or two words that name a topic and ask nothing: whatever is on the topic answers it."""
+    return len(question.split()) <= _TOPIC_WORDS and not _asks(question)
 
 
 def split_question(question: str) -> tuple[Part, ...]:
