@@ -116,7 +116,7 @@ def read_facts(path: str, facts: Sequence[Fact]) -> list[Read]:
     family = family_of(media_type)
     is_recognised = family in ("image", "audio")
     data = read_bytes(str(FIXTURES / path.removesuffix(":2,S")), max_bytes=1_000_000).data
-    settings = _settings("ko" if "-ko." in path else "en")
+    settings = _settings("ko" if "-ko." in path else "en", is_recognised)
     if family == "audio" and settings.speech is None:
         return []
     made: dict[DerivedName, bytes] = {}
@@ -154,11 +154,12 @@ def share(said: frozenset[str], held: frozenset[str]) -> float:
     return len(said & held) / len(said)
 
 
-def _settings(language: str) -> ExtractSettings:
+def _settings(language: str, is_recognised: bool) -> ExtractSettings:
     models = Path(os.environ.get("KB_TEST_MODEL_DIR", "/nonexistent"))
     speech = SpeechSettings("whisper-base", models, language, threads=1)
     is_installed = (models / speech.model / "manifest.json").is_file()
-    return ExtractSettings(ocr=OcrSettings("kor+eng", 200), speech=speech if is_installed else None)
+    ocr = OcrSettings("kor+eng", 200) if is_recognised else None
+    return ExtractSettings(ocr=ocr, speech=speech if is_installed else None)
 
 
 def _widened(place: Citation) -> Citation:
