@@ -26,6 +26,8 @@ __all__ = ["fake_models"]
 
 pytestmark = pytest.mark.slow
 
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
 
 def pdf_of(text: str, *, is_scan: bool = False) -> bytes:
     pdf = pymupdf.open()
@@ -111,3 +113,31 @@ def test_only_pages_without_text_make_a_pdf_slow(workspace: Workspace) -> None:
     assert set(told[:3]) == {"note.md", "mail.eml", "b-text.pdf"}
     assert told[3:] == ["embedded", "a-scan.pdf", "embedded"]
     assert workspace.query("SELECT 1 FROM chunks WHERE text LIKE '%lighthouse%'")
+
+
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="Tesseract is not installed")
+@pytest.mark.parametrize("name", ["album-en.docx", "album-en.html"])
+def test_the_text_of_a_document_is_stored_before_its_pictures_are_read(workspace: Workspace, name: str) -> None:
+    workspace.write(name, (FIXTURES / "media/album" / name).read_bytes())
+    told, report = order(workspace, for_watch=True)
+    assert (sorted(told), report.slow_left, report.counts.new) == (sorted(["note.md", "mail.eml", name]), 1, 3)
+    in_pictures = "SELECT count(*) FROM chunks WHERE source_spans_json LIKE '%picture=%'"
+    in_text = f"SELECT count(*) FROM chunks JOIN documents USING (doc_id) WHERE workspace_path = '{name}'"
+    assert workspace.query(in_pictures) == [(0,)]
+    assert workspace.query(in_text)[0][0] > 0
+    told, report = order(workspace)
+    assert told == ["embedded", name, "embedded"]
+    assert workspace.query(in_pictures)[0][0] > 1
+    assert order(workspace)[1].counts.unchanged == 3
+
+
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="Tesseract is not installed")
+def test_a_document_whose_pictures_are_read_behind_its_text_counts_once(workspace: Workspace) -> None:
+    workspace.write("album.docx", (FIXTURES / "media/album/album-en.docx").read_bytes())
+    told, report = order(workspace)
+    assert (sorted(told[:3]), told[3:]) == (
+        sorted(["note.md", "mail.eml", "album.docx"]),
+        ["embedded", "album.docx", "embedded"],
+    )
+    counts = report.counts
+    assert (counts.new, counts.updated, counts.chunks_indexed) == (3, 0, vectors(workspace)[0])

@@ -15,7 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from kb.domain.documents import SourceFile
@@ -67,12 +67,18 @@ _POLL_S = 0.2
 def index_changed(run: IngestRun, changed: deque[SourceFile], later: deque[SourceFile] | None = None) -> None:
     """Reads and stores the changed files, those that need engines last; removes them from `changed` as it goes.
 
-    Files that need a slow engine are put into `later`, if it is given.
+    Files that need a slow engine are put into `later`, if it is given; the text that is read without it is stored
+    before.
     """
     for batch in _read_all(run, list(_batches(run, changed)), run.request.rules):
-        with_pictures = [file for file, reading in batch if run.has_pictures_to_read(reading)]
-        changed += with_pictures
-        store_batch(run, [each for each in batch if each[0] not in with_pictures])
+        first: ReadBatch = []
+        for file, reading in batch:
+            if isinstance(reading, ReadDocument) and run.has_pictures_to_read(reading):
+                changed.append(file)
+                if not run.is_stored_first(reading):
+                    continue
+            first.append((file, reading))
+        store_batch(run, first)
         if run.report.aborted:
             return
     if run.handle.is_canceled():
@@ -235,6 +241,12 @@ def _store_together(run: IngestRun, batch: ReadBatch) -> list[tuple[SourceFile, 
         run.vanished |= moved
         raise
     for (file, item), (_, reading) in zip(done, batch, strict=False):
+        first = run.read_again.pop(file.workspace_path, item)
+        if first is None and item:  # its text; with its pictures it is reported, as new as it is now
+            run.read_again[file.workspace_path] = item
+            continue
+        if item and first and isinstance(reading, ReadDocument):
+            item = replace(item, kind=first.kind)
         if isinstance(reading, SkippedFile):
             report.skip(reading.reason, file.workspace_path)
         elif isinstance(reading, ReadDocument):

@@ -39,6 +39,7 @@ from kb.operations.ingest.read import ChangedFile, ReadBatch, Reading, read_cont
 from kb.operations.ingest.requests import IngestRun
 from kb.scan.read import FileBytes
 from kb.store.caches import DerivedCache
+from kb.store.documents import ReadDocument
 from kb.workers.cluster import ClusterPool
 from kb.workers.pool import Done, Limits, Lost, Told, WorkerPool
 
@@ -100,7 +101,8 @@ def read_with_engines(
     """What was read from the changed files, as engines finish them. Removes files from `changed`; a canceled run ends
     early.
 
-    Files that need a slow step are put into `later`, if it is given; their other results are cached.
+    Files that need a slow step are put into `later`, if it is given; their other results are cached. Those of which
+    only pictures are left to read are given without these as well.
     """
     with closing(_EngineFiles(run, later)) as engines:
         while changed or engines.in_hand:
@@ -225,8 +227,7 @@ class _EngineFiles:
         if not file.todo or run.request.dry_run:
             return self._assembled(file)
         file.passwords = run.request.extraction.passwords.needed_for(changed.family, content.data)
-        self._submit(file)
-        return None
+        return self._submit(file)
 
     def finished(self) -> ReadBatch:
         """The files that workers have finished, after waiting a short time."""
@@ -284,10 +285,7 @@ class _EngineFiles:
         file.todo = tuple(step for step in file.todo if step.name not in file.results)
         if self._cache is not None:
             _take_cached(self._cache, file)
-        if not file.todo:
-            return self._assembled(file)
-        self._submit(file)
-        return None
+        return self._submit(file) if file.todo else self._assembled(file)
 
     def _lost(self, file: _Stepped, lost: Lost) -> Reading:
         """The failure of a file whose task was lost; the document without pictures, if these were the task."""
@@ -303,18 +301,21 @@ class _EngineFiles:
         file.results[OF_PICTURES.name] = pictures_json(known | failed_pictures(lacking, why))
         return self._assembled(file)
 
-    def _submit(self, file: _Stepped) -> None:
-        """Submits the remaining steps to a worker, on a cluster if that can do them; leaves slow ones for later."""
+    def _submit(self, file: _Stepped) -> Reading | None:
+        """Submits the remaining steps to a worker, on a cluster if that can do them; leaves slow ones for later.
+
+        The document so far where only its pictures are left for later; else None.
+        """
         if self._later is not None and file.todo[0].is_slow:
             self._later.append(file.changed.file)
-            return
+            return self._without_pictures(file) if file.is_of_pictures else None
         self.in_hand += 1
         if file.is_of_pictures:
             known = picture_results(file.kept[OF_PICTURES.name]) if OF_PICTURES.name in file.kept else {}
             file.reading = frozenset(contents_of(file.results["parts"]) - known.keys())
             if not self._pictures.isdisjoint(file.reading):
                 self._waiting.append(file)
-                return
+                return None
             self._pictures |= file.reading
         if self._away is not None and self._away.takes(file):
             work = file.work(without_secrets(self._run.request.extraction.settings))
@@ -323,6 +324,15 @@ class _EngineFiles:
             self._waiting.append(file)
         else:
             self._hand_over(file)
+        return None
+
+    def _without_pictures(self, file: _Stepped) -> Reading | None:
+        """The document as it is before its pictures are read, which follows in this run or the next; None without
+        text.
+        """
+        file.engines.pop(OF_PICTURES.name)
+        reading = self._assembled(file)
+        return None if isinstance(reading, ReadDocument) and not self._run.is_stored_first(reading) else reading
 
     def _hand_over(self, file: _Stepped) -> None:
         settings = replace(self._run.request.extraction.settings, pdf_passwords=file.passwords)
@@ -338,10 +348,7 @@ class _EngineFiles:
             run.total -= 1
             return None
         file.todo = tuple(step for step in file.todo if step.name not in file.results and run.engines.engine_of(step))
-        if not file.todo:
-            return self._assembled(file)
-        self._submit(file)
-        return None
+        return self._submit(file) if file.todo else self._assembled(file)
 
     def _keep(self, file: _Stepped, results: Mapping[DerivedName, bytes]) -> None:
         """Caches new results, each in place of its step's partial results; those of pictures by their contents."""

@@ -154,7 +154,8 @@ def _store_changes(run: IngestRun, changed: deque[SourceFile], noted_root: str |
     root = str(run.request.sources.first.root)
     if not run.request.dry_run and noted_root != root:  # before the first document is stored
         queries.upsert_workspace_root(run.db, root=root)
-    later: deque[SourceFile] | None = deque() if _may_embed_first(run) else None
+    is_here = not run.request.extraction.compute.scheduler and not run.request.dry_run
+    later: deque[SourceFile] | None = deque() if is_here else None
     index_changed(run, changed, later)
     if later and not run.report.aborted and _embeds_first(run, len(later)):
         if run.request.for_watch:
@@ -175,17 +176,13 @@ def _store_changes(run: IngestRun, changed: deque[SourceFile], noted_root: str |
         refresh_common_terms(run.db)
 
 
-def _may_embed_first(run: IngestRun) -> bool:
-    plan = run.request.embedding
-    return plan is not None and plan.model is not None and not plan.compute.scheduler and not run.request.dry_run
-
-
 def _embeds_first(run: IngestRun, slow_files: int) -> bool:
     """Whether the text that is stored is embedded before so many files are read by slow engines."""
     from kb.operations.embedding.embed import count_missing
 
     plan = run.request.embedding
-    assert plan is not None
+    if plan is None or plan.model is None:
+        return False
     return 0 < count_missing(run.db, plan) <= _PASSAGES_A_SLOW_FILE * slow_files
 
 
@@ -227,6 +224,9 @@ def _embed(run: IngestRun, opened: OpenedAhead | None) -> None:
 
 def _conclude(run: IngestRun, start_ns: int) -> None:
     report = run.report
+    for item in filter(None, run.read_again.values()):  # whose pictures were not reached
+        report.add(item)
+        report.counts.chunks_indexed += item.chunk_count or 0
     report.notes += run.lacking()
     report.finished_at = now_utc()
     report.duration_ms = (perf_counter_ns() - start_ns) // 1_000_000

@@ -22,7 +22,7 @@ from kb.domain.derived import (
 )
 from kb.domain.documents import ChunkPolicy, SourceFile
 from kb.domain.kinds import KINDS, Kinds, MediaFamily, MediaType, archive_type, extension_of, family_of
-from kb.domain.results.ingest import IngestReport
+from kb.domain.results.ingest import IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.sources import Source, Sources, nested
 from kb.domain.text import counted, to_posix
@@ -262,6 +262,8 @@ class IngestRun:
     vanished: dict[str, tuple[int, int, str, str]] = field(default_factory=dict)  # known files the walk has not met
     unknown_below: list[str] = field(default_factory=list)  # unreadable paths, whose stored documents stay
     absent: dict[str, int] = field(default_factory=dict)  # sources whose files cannot be seen, which stay as they are
+    # Files whose text is stored before their pictures are read, with their outcome then.
+    read_again: dict[str, IngestItem | None] = field(default_factory=dict)
     finished: int = 0
     total: int = 0
 
@@ -323,6 +325,19 @@ class IngestRun:
             return True
         self.unread_pictures.append(pictures)
         return False
+
+    def is_stored_first(self, read: ReadDocument) -> bool:
+        """Whether a document is to be stored before its pictures are read: unless it has no text, or is stored."""
+        document = read.document
+        path = document.workspace_path
+        if not read.chunks or path in self.read_again:
+            return False
+        stored = queries.select_document_at(self.db, workspace_path=path)
+        if stored is not None and stored.doc_id == document.doc_id:
+            return False
+        self.read_again[path] = None
+        self.total += 1
+        return True
 
     def _is_current(
         self, source: Source, family: MediaFamily, pipeline_version: str, without: frozenset[DerivedName]
