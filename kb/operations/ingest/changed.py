@@ -241,11 +241,11 @@ def _store_together(run: IngestRun, batch: ReadBatch) -> list[tuple[SourceFile, 
         run.vanished |= moved
         raise
     for (file, item), (_, reading) in zip(done, batch, strict=False):
-        first = run.read_again.pop(file.workspace_path, item)
-        if first is None and item:  # its text; with its pictures it is reported, as new as it is now
-            run.read_again[file.workspace_path] = item
-            continue
-        if item and first and isinstance(reading, ReadDocument):
+        if item and isinstance(reading, ReadDocument) and file.workspace_path in run.read_again:
+            first = run.read_again.pop(file.workspace_path)
+            if first is None:  # its text; it is reported with its pictures, as new as it is now
+                run.read_again[file.workspace_path] = item
+                continue
             item = replace(item, kind=first.kind)
         if isinstance(reading, SkippedFile):
             report.skip(reading.reason, file.workspace_path)
