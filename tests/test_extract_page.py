@@ -50,7 +50,7 @@ def test_a_passage_cites_the_lines_of_the_source_that_hold_its_words(name: str, 
     for chunk in chunks:
         (span,) = chunk.spans
         assert isinstance(span, LineSpan)
-        source = "\n".join(lines[span.start - 1 : span.end + 3])  # cells of a row have lines of their own
+        source = "\n".join(lines[span.start - 1 : span.end])
         letters = "".join(bare(html.unescape(re.sub(r"<[^>]+>", "", source))).split())
         said = ["".join(bare(line).split()) for line in chunk.text.split("\n")]
         right += all(line in letters for line in said)
@@ -66,6 +66,18 @@ def test_a_row_of_a_table_is_read_with_its_columns() -> None:
     assert "| Month | Gas (m³) | Power (kWh) |\n| --- | --- | --- |\n" in document.source_text
     (chunk,) = (chunk for chunk in chunks_of(document) if "| February | 287 | 45 |" in chunk.text)
     assert chunk.heading_path == ("The heating", "Readings")
+
+
+def test_a_row_is_cited_from_the_line_of_its_first_cell_to_that_of_its_last() -> None:
+    rows = [f"<tr>\n<td>Reading {at} of the gauge</td>\n<td>{at}.5\nbar</td>\n</tr>" for at in range(90)]
+    written = "<h1>The\ngauge</h1><table>\n" + "\n".join(rows) + "\n</table>\n<p>The end.</p>"
+    chunks = chunks_of(page(written))
+    assert len(chunks) > 2  # the table is cut between its rows
+    for chunk in chunks:
+        (span,) = chunk.spans
+        source = re.sub(r"<[^>]+>", " ", "\n".join(written.split("\n")[span.start - 1 : span.end]))
+        assert bare(source).split() == bare(chunk.text.replace("#", "")).split()
+    assert page("<h1>The\ngauge</h1>").blocks[0].span == LineSpan(1, 2, 0, 11)
 
 
 def test_lists_and_code_keep_their_form() -> None:

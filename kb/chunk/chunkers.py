@@ -130,7 +130,18 @@ def _chunk_sections(doc: Document, sections: Iterator[range], policy: ChunkPolic
     def spans_of(piece: Piece) -> tuple[LocatedSpan, ...] | tuple[LineSpan]:
         if isinstance(doc.blocks[piece.first_block].span, PartSpan):
             return _located_spans(doc, piece, 0)
-        return (LineSpan(bisect.bisect_right(starts, piece.start), bisect.bisect_right(starts, piece.end - 1)),)
+        return (LineSpan(bisect.bisect_right(starts, piece.start), last_line(piece)),)
+
+    def last_line(piece: Piece) -> int:
+        """The line of the piece's end; of a table that is laid on fewer lines than its file has, its last row's end."""
+        block, end = doc.blocks[piece.last_block], ranges[piece.last_block][1]
+        last = bisect.bisect_right(starts, piece.end - 1)
+        if piece.end == end and isinstance(block.span, LineSpan) and block.span.char_end is not None:
+            return max(last, block.span.end)
+        if block.kind == "table":
+            below = piece.end + len(text[piece.end : end]) - len(text[piece.end : end].lstrip())
+            return max(last, bisect.bisect_right(starts, below) - 1)
+        return last
 
     return cut(doc, ranges, sections, spans_of, policy)
 

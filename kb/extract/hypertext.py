@@ -104,7 +104,7 @@ class HtmlBlock:
 
     `level` is the level of a heading. `beside` are the open elements that look like navigation and the like, outermost
     first; `is_main`: the page marks the block as content. `linked_chars` counts the characters of its text that are
-    links.
+    links. `last_line` is the last line of the source that a row or heading on one line is from; 0: that of its piece.
     """
 
     kind: BlockKind
@@ -116,6 +116,7 @@ class HtmlBlock:
     beside: tuple[int, ...] = ()
     is_main: bool = False
     linked_chars: int = 0
+    last_line: int = 0
 
     @property
     def text(self) -> str:
@@ -523,7 +524,7 @@ class _Reader:
         if self._open.get("pre"):
             block.kind, block.language = "code", self._language
         elif heading is not None:
-            block.kind, block.level = "heading", _HEADINGS[heading]
+            block.kind, block.level, block.last_line = "heading", _HEADINGS[heading], pieces[-1].line
             block.pieces = [Piece(pieces[0].line, " ".join(piece.text for piece in pieces).rstrip("¶# "))]
         elif self._lists and self._open.get("li"):
             self._add_item(block)
@@ -583,7 +584,9 @@ class _Reader:
                 pieces.append(Piece(line + 1, "|" + " --- |" * len(row)))
         beside, main = inside[0].beside, inside[0].is_main
         headers, body = (rows[0], rows[1:]) if has_headers else ((), rows)
-        self._place(HtmlBlock("table", pieces, headers=headers, rows=tuple(body), beside=beside, is_main=main))
+        read = HtmlBlock("table", pieces, headers=headers, rows=tuple(body), beside=beside, is_main=main)
+        read.last_line = max(block.pieces[-1].line for block in inside)
+        self._place(read)
 
     # --- what the page says of itself ---------------------------------------------------------------------------------
 

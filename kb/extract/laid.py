@@ -24,8 +24,11 @@ class LaidText:
         self._total_lines = total_lines
         self._line, self._length = 1, 0
 
-    def add(self, pieces: Iterable[tuple[int, str]]) -> LineSpan:
-        """Adds a block, given by its pieces (at least one), each with its line from 1; returns the block's span."""
+    def add(self, pieces: Iterable[tuple[int, str]], last_line: int = 0) -> LineSpan:
+        """Adds a block, given by its pieces (at least one), each with its line from 1; returns the block's span.
+
+        `last_line` is where the last piece ends in the file, if that is on a later line than its text.
+        """
         first = start = 0
         between = _BETWEEN_BLOCKS
         for line, text in pieces:
@@ -38,7 +41,7 @@ class LaidText:
                 first, start = self._line, self._length
             self._put(text)
             between = " "
-        return LineSpan(first, self._line, start, self._length)
+        return LineSpan(first, max(self._line, last_line), start, self._length)
 
     def _put(self, text: str) -> None:
         self._parts.append(text)

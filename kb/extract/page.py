@@ -70,7 +70,7 @@ def extract_page(
     builder.warnings.extend(decoded.warnings)
     laid = LaidText(decoded.text.count("\n") + 1)
     for block in page.blocks:
-        builder.add(block.kind, payload_of(block), laid.add(marked(block)))
+        builder.add(block.kind, payload_of(block), laid.add(marked(block), block.last_line))
     text = pictures.add_behind(laid.text(), builder)
     if not builder.blocks:
         builder.warn("empty_file", "no text")

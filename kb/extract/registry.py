@@ -132,7 +132,7 @@ EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v6", "kb.extract.markdown.document", "extract_markdown"),
     "text": Extractor("text-v1", "kb.extract.plain", "extract_text", text_function="text_of"),
     "notebook": _lined("notebook-v1", "kb.extract.notebook", "extract_notebook", "notebook_text"),
-    "html": _lined("html-v2", "kb.extract.page", "extract_page", "page_text"),
+    "html": _lined("html-v3", "kb.extract.page", "extract_page", "page_text"),
     "pdf": Extractor(
         "pdf-v2",
         "kb.extract.pdf.document",
