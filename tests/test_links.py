@@ -97,6 +97,29 @@ def test_broken_links_have_their_line_and_the_nearest_name(kept: Vault) -> None:
     assert kb("doctor", "--links").stdout == "no broken links.\n"
 
 
+def test_links_to_a_heading_or_block_that_a_note_does_not_have_are_broken(tmp_path: Path) -> None:
+    there = "# Plan\n\n## Next steps\n\nBuy paint. ^paint\n\n## 다음 일\n\n"
+    there += "<a id='old-name'></a>Done. {#no}\n\n## Size {#big}\n"
+    right = "[[plan#Next steps]] [[plan#Plan#next steps]] [a](plan.md#next-steps) [[plan#^paint]] [[plan#다음 일]]"
+    right += (
+        " [a](plan.md#old-name) [a](plan.md#big) [a](plan.md#L400) [a](page.html#any) [[plan#✓]] [a](plan.md#:~:text=x)"
+    )
+    wrong = "[[plan#Next step]] [[plan#Next step|again]] ![[plan#Next step]] [[plan#^ink]] [a](plan.md#elsewhere)"
+    notes = {"plan.md": there, "page.html": "<h1>Page</h1><p>Text.</p>", "a.md": f"# A\n\n{right}\n\n{wrong}\n"}
+    kb = kb_in(indexed_vault(tmp_path, notes))
+    assert broken(kb) == [
+        ("a.md", 5, "plan", "plan.md#Next steps"),
+        ("a.md", 5, "plan", None),
+        ("a.md", 5, "plan.md", None),
+    ]
+    assert kb("doctor", "--links").stdout.splitlines() == [
+        "a.md#L5  plan#Next step  (plan.md has no such place; the nearest is plan.md#Next steps)",
+        "a.md#L5  plan#^ink  (plan.md has no such place)",
+        "a.md#L5  plan.md#elsewhere  (plan.md has no such place)",
+        "3 links without a target.",
+    ]
+
+
 def test_moves_and_deletes_change_what_links_reach_and_no_other_note(kept: Vault) -> None:
     kb = kb_in(kept)
     (kept.root / "plan.md").rename(kept.root / "deep/plan.md")

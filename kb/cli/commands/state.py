@@ -155,7 +155,11 @@ def _most_first(counts: Mapping[str, int]) -> str:
 )
 @click.option("--quick", is_flag=True, help="Skip the checks that read the whole database: pages, indexes, references.")
 @click.option("--proof", is_flag=True, help="Print the Merkle root of what is indexed, and check nothing.")
-@click.option("--links", is_flag=True, help="List the links of notes that reach nothing, and check nothing else.")
+@click.option(
+    "--links",
+    is_flag=True,
+    help="List the links of notes that reach no file, heading or block, and check nothing else.",
+)
 @json_option("Print doctor.v1; with --proof, proof.v1; with --links, broken_links.v1.")
 @pass_call
 def doctor_command(call: Call, quick: bool, proof: bool, links: bool, as_json: bool) -> int:
@@ -189,7 +193,9 @@ def _show_broken(found: BrokenLinks, as_json: bool) -> int:
     if as_json:
         print_json(found)
     for link, nearest in () if as_json else found.links:
-        meant = f"  (the nearest is {nearest})" if nearest else ""
+        said = [f"{link.target_path} has no such place"] if link.target_path else []
+        said += [f"the nearest is {nearest}"] if nearest else []
+        meant = f"  ({'; '.join(said)})" if said else ""
         written = f"{link.target}#{link.anchor}" if link.anchor else link.target
         echo_folded(plain_line(f"{link.workspace_path}#L{link.line}  {written}{meant}"))
     if not as_json:

@@ -221,7 +221,10 @@ class NearDocument(NamedTuple):
 
 @on_wire(title="BrokenLinkV1")
 class BrokenLink(NamedTuple):
-    """A link that reaches no document; `nearest` is the document with the most similar name, null for none."""
+    """A link that reaches no document, or no heading or block of one, its `target_path`.
+
+    `nearest` is the document with the most similar name, or with `#` the most similar heading; null for none.
+    """
 
     link: LinkRow
     nearest: str | None
@@ -229,7 +232,7 @@ class BrokenLink(NamedTuple):
 
 @on_wire("broken_links.v1")
 class BrokenLinks(NamedTuple):
-    """Links that reach neither a document nor a file, ordered by note and line."""
+    """Links that reach neither a document nor a file, or no heading or block of a note, ordered by note and line."""
 
     links: tuple[BrokenLink, ...]
 

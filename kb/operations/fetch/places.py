@@ -164,13 +164,13 @@ def _cited(db: Connection, document: DocumentRow, fragment: str) -> list[Place]:
     try:
         return [Place(document, parse_citation(f"{path}#{fragment.replace('#', '%23')}"))]  # no part of the path
     except InvalidCitation as error:
-        if found := _headed(db, document, fragment.strip()):
+        if found := headed(db, document, fragment.strip()):
             return found
         raise InvalidCitation(f"{error.message}, and no heading of {path}", error.hint) from None
 
 
-def _headed(db: Connection, document: DocumentRow, anchor: str) -> list[Place]:
-    """The sections under a heading; of a file without lines, the passages under it; at most 20."""
+def headed(db: Connection, document: DocumentRow, anchor: str) -> list[Place]:
+    """The sections or blocks that an anchor names, of a file without lines the passages under a heading: at most 20."""
     path, title = document.workspace_path, document.title or ""
     if kind_of(MediaType(document.media_type)).citation == "line":
         blocks = queries.select_blocks(db, doc_id=document.doc_id)

@@ -1,18 +1,20 @@
-"""Links of a document and to it, the documents near it, and links that reach nothing."""
+"""Links of a document and to it, the documents near it, and links that reach no document or heading."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from kb.domain.results.fetched import FetchTarget
-from kb.domain.results.inspection import LinkRow
+from kb.domain.results.inspection import DocumentRow, LinkRow
 from kb.domain.results.viewing import BrokenLink, BrokenLinks, NearDocument, NearDocuments
 from kb.domain.sources import Sources, source_and_path
 from kb.language.links import folded, last_part
-from kb.operations.fetch.places import find_places, require_document
+from kb.operations.fetch.places import find_places, headed, indexed_content, require_document
+from kb.operations.fetch.sections import sections_of
 from kb.operations.opening.base import Base, ConnectedBase
 from kb.operations.opening.vectors import borrowed_vectors
 from kb.scan.read import is_there
@@ -84,16 +86,52 @@ def near_documents(session: Base, path: str) -> list[NearDocument]:
 
 
 def broken_links(session: Base) -> BrokenLinks:
-    """The links that reach neither a document nor a file or folder in the sources, each with the most similar name."""
+    """The links that reach neither a document nor a file or folder in the sources, each with the most similar name, and
+    those to a heading or block that a note does not have, each with its most similar heading.
+
+    Of equal links in one line, the first.
+    """
     with session.reading() as base, base.snapshot():
-        unresolved = queries.list_links(base.db, from_ids_json=None, to_ids_json=None, broken=1, row_limit=-1)
+        every = queries.list_links(base.db, from_ids_json=None, to_ids_json=None, broken=0, row_limit=-1)
+        found = list({(each.workspace_path, each.line, each.target, each.anchor): each for each in every}.values())
+        unresolved = [each for each in found if each.target_path is None]
         names = {row.name: row.workspace_path for row in reversed(queries.list_names(base.db))} if unresolved else {}
         sources = base.config.sources
-    if not unresolved:
-        return BrokenLinks(())
-    files = frozenset(name for each in sources.every for name in _names_below(each.root))
-    broken = [each for each in unresolved if not _is_there(sources, each, files)]
-    return BrokenLinks(tuple(BrokenLink(each, _nearest(each, names)) for each in broken))
+        nearest = _nearest_headings(base, found)
+    files = frozenset(name for each in sources.every for name in _names_below(each.root)) if unresolved else frozenset()
+    broken = []
+    for each in found:
+        place = (each.target_path or "", each.anchor or "")
+        if place in nearest and each.kind != "citation":
+            broken.append(BrokenLink(each, nearest[place]))
+        elif each.target_path is None and not _is_there(sources, each, files):
+            broken.append(BrokenLink(each, _nearest(each, names)))
+    return BrokenLinks(tuple(broken))
+
+
+def _nearest_headings(base: ConnectedBase, links: list[LinkRow]) -> dict[tuple[str, str], str | None]:
+    """By note and anchor, the most similar heading of each anchor that the note does not have, or None."""
+    from difflib import get_close_matches
+
+    nearest: dict[tuple[str, str], str | None] = {}
+    for path, anchor in {(each.target_path, each.anchor) for each in links if each.kind != "citation"}:
+        if not path or not anchor or not any(map(str.isalnum, anchor)) or anchor.startswith(":~:"):
+            continue
+        document = require_document(base.db, path)
+        if document.media_type != "markdown" or headed(base.db, document, anchor) or _is_element(document, anchor):
+            continue
+        sections = sections_of(queries.select_blocks(base.db, doc_id=document.doc_id))
+        headings = {folded(each.text): each.text for each in sections}
+        alike = get_close_matches(folded(anchor).rpartition("#")[2], headings, 1, _ALIKE)
+        nearest[path, anchor] = f"{path}#{headings[alike[0]]}" if alike else None
+    return nearest
+
+
+def _is_element(document: DocumentRow, anchor: str) -> bool:
+    """Whether an HTML element of a note has the anchor for its name; true for a note that cannot be read now."""
+    content, _ = indexed_content(document)
+    named = rf"<[^>]*\s(?:id|name)\s*=\s*[\"']?{re.escape(anchor)}[\"'\s>]"
+    return content is None or re.search(named, content.decode("utf-8", "replace")) is not None
 
 
 def _names_below(root: Path) -> Iterator[str]:
