@@ -398,7 +398,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(name: str, said: str, vault
 def test_paths_outside_the_sources_give_nothing_away(place: str, vault: Vault) -> None:
     result = call(vault, "fetch", citations=[place])
     assert result.structured_content["places"] == []
-    assert text_of(result).startswith(f"not fetched: {place}: not_found: nothing is indexed as {place!r}")
+    assert f"\nnot fetched: {place}: not_found: nothing is indexed as {place!r}" in text_of(result)
     assert str(vault.root) not in text_of(result)
 
 

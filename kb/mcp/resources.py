@@ -102,7 +102,8 @@ class Resources:
             text = await self._calls.in_thread(work, RunHandle())
         except KbError as error:
             code = _NOT_FOUND if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS else types.INVALID_PARAMS
-            raise MCPError(code, error_text(error)) from error
+            fence = Fence()
+            raise MCPError(code, f"{fence.said}\n{fence.around(error_text(error))}") from error
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)]
         )

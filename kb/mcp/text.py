@@ -137,11 +137,12 @@ def _hit_text(number: int, hit: Passage, date: str, found_by: tuple[int, ...], f
 
 def fetch_text(fetched: Fetched, fence: Fence, shown: Pictures = NO_PICTURES) -> str:
     """The fetched texts with line numbers, and the places that could not be fetched."""
-    parts = [fence.said] if fetched.places else []
+    failed = [f"not fetched: {visible_line(each.target)}: {error_text(each.error)}" for each in fetched.failures]
+    failed += [f"no picture: {visible_line(each)}" for each in shown.failures]
+    parts = [fence.said] if fetched.places or failed else []
     parts += [_place_text(place, fence) for place in with_plain_names(fetched.places)]
-    parts += [f"not fetched: {visible_line(each.target)}: {error_text(each.error)}" for each in fetched.failures]
+    parts += [fence.around("\n".join(failed))] if failed else []  # an error may name paths
     parts += [f"picture: {visible_line(each.place)} ({each.media_type})" for each in shown.given]
-    parts += [f"no picture: {visible_line(each)}" for each in shown.failures]
     if fetched.next_cursor:
         parts.append(f"{fetched.tokens} tokens; more: next_cursor={fetched.next_cursor}")
     return "\n".join(parts)
