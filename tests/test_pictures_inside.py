@@ -279,17 +279,22 @@ def test_notebooks_with_pictures_nowhere_have_none(text: str) -> None:
 
 @needs_tesseract
 @pytest.mark.slow
-def test_pictures_whose_engine_crashes_leave_the_rest_of_the_document(
+def test_pictures_whose_engine_is_killed_leave_the_rest_of_the_document_and_are_read_by_a_later_run(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_files, "derive_steps", unruly_pictures.derive_steps)
-    workspace.write("a.docx", with_pictures(png(200, 200)))
+    workspace.write("a.docx", with_pictures((ALBUM.parent / "images/en.png").read_bytes()))
     report = workspace.ingest()
     assert counted(report) == {"new": 1}
     (item,) = report.items
     (warning,) = item.warnings
     assert warning.startswith("read_in_part: 1 of 1 picture in it cannot be read: the engine's process")
     assert [hit.citation.to_uri() for hit in workspace.search("Kept words")] == ["a.docx#para=1"]
+    assert counted(workspace.ingest()) == {"updated": 1}  # tried again, and killed again
+    monkeypatch.setattr(engine_files, "derive_steps", derive_steps)
+    assert counted(workspace.ingest()) == {"updated": 1}
+    (hit,) = workspace.search("harbour crane")
+    assert hit.citation.to_uri().startswith("a.docx#para=1&picture=1")
     assert counted(workspace.ingest()) == {"unchanged": 1}
 
 

@@ -53,6 +53,9 @@ class Engine(NamedTuple):
 NOT_DERIVED = "none"
 """The label of a step that was needed and could not run: switched off, or not installed."""
 
+IN_PART = "in-part"
+"""Behind the settings of an engine whose process ended before its result was whole: the next run goes on with it."""
+
 
 def labelled_version(base: str, labels: Mapping[DerivedName, str]) -> str:
     """`pdf-v2;pdf-text=pymupdf-1.28.2;ocr=none`: a document's parser version, with the engines it depends on."""

@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, ExtractSettings, read_labels
+from kb.domain.derived import IN_PART, NOT_DERIVED, Derived, DerivedName, Engine, ExtractSettings, read_labels
 from kb.domain.documents import Document, Metadata, SourceFile
 from kb.domain.ids import asset_id, document_id
 from kb.domain.ingest_events import ExtractProgress
@@ -290,15 +290,20 @@ class _EngineFiles:
     def _lost(self, file: _Stepped, lost: Lost) -> Reading:
         """The failure of a file whose task was lost; the document without pictures, if these were the task."""
         error = _failure(lost)
-        return self._give_up_pictures(file, error.message) if file.is_of_pictures and not lost.by_cluster else error
+        if not file.is_of_pictures or lost.by_cluster:
+            return error
+        return self._give_up_pictures(file, error.message, again=not lost.by_limit)
 
-    def _give_up_pictures(self, file: _Stepped, why: str) -> Reading:
-        """The document without the pictures that have not been read so far."""
+    def _give_up_pictures(self, file: _Stepped, why: str, *, again: bool = False) -> Reading:
+        """The document without the pictures that have not been read so far, which the next run tries `again`."""
         if self._cache is not None:
             _take_cached(self._cache, file)
         known = picture_results(file.kept[OF_PICTURES.name]) if OF_PICTURES.name in file.kept else {}
         lacking = contents_of(file.results["parts"]) - known.keys()
         file.results[OF_PICTURES.name] = pictures_json(known | failed_pictures(lacking, why))
+        if again:
+            engine = file.engines[OF_PICTURES.name]
+            file.engines[OF_PICTURES.name] = engine._replace(settings=f"{engine.settings},{IN_PART}")
         return self._assembled(file)
 
     def _submit(self, file: _Stepped) -> Reading | None:

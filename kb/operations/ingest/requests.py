@@ -12,6 +12,7 @@ from typing import cast
 import kb
 from kb.config import Config
 from kb.domain.derived import (
+    IN_PART,
     NOT_DERIVED,
     CaptionSettings,
     DerivedName,
@@ -327,13 +328,14 @@ class IngestRun:
         return False
 
     def is_stored_first(self, read: ReadDocument) -> bool:
-        """Whether a document is to be stored before its pictures are read: unless it has no text, or is stored."""
+        """Whether a document is to be stored before its pictures are read: not without text or if stored."""
         document = read.document
         path = document.workspace_path
         if not read.chunks or path in self.read_again:
             return False
         stored = queries.select_document_at(self.db, workspace_path=path)
-        if stored is not None and stored.doc_id == document.doc_id:
+        is_same = stored is not None and stored.asset_id == document.asset_id
+        if stored and (stored.doc_id == document.doc_id or (is_same and IN_PART in stored.pipeline_version)):
             return False
         self.read_again[path] = None
         self.total += 1
