@@ -99,13 +99,19 @@ def test_broken_links_have_their_line_and_the_nearest_name(kept: Vault) -> None:
 
 def test_links_to_a_heading_or_block_that_a_note_does_not_have_are_broken(tmp_path: Path) -> None:
     there = "# Plan\n\n## Next steps\n\nBuy paint. ^paint\n\n## 다음 일\n\n"
-    there += "<a id='old-name'></a>Done. {#no}\n\n## Size {#big}\n"
+    there += "<a id='old-name'></a>Done. {#no}\n\n## Size {#big}\n\n## [[A note]]\n"
     right = "[[plan#Next steps]] [[plan#Plan#next steps]] [a](plan.md#next-steps) [[plan#^paint]] [[plan#다음 일]]"
     right += (
-        " [a](plan.md#old-name) [a](plan.md#big) [a](plan.md#L400) [a](page.html#any) [[plan#✓]] [a](plan.md#:~:text=x)"
+        " [a](plan.md#old-name) [a](plan.md#big) [a](plan.md#a-note) [a](plan.md#L400) [a](page.html#any) [[plan#✓]]"
     )
+    right += " [a](plan.md#:~:text=x)"
     wrong = "[[plan#Next step]] [[plan#Next step|again]] ![[plan#Next step]] [[plan#^ink]] [a](plan.md#elsewhere)"
-    notes = {"plan.md": there, "page.html": "<h1>Page</h1><p>Text.</p>", "a.md": f"# A\n\n{right}\n\n{wrong}\n"}
+    notes = {
+        "plan.md": there,
+        "a note.md": "# A note\n",
+        "page.html": "<h1>Page</h1><p>Text.</p>",
+        "a.md": f"# A\n\n{right}\n\n{wrong}\n",
+    }
     kb = kb_in(indexed_vault(tmp_path, notes))
     assert broken(kb) == [
         ("a.md", 5, "plan", "plan.md#Next steps"),

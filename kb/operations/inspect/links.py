@@ -14,7 +14,7 @@ from kb.domain.results.viewing import BrokenLink, BrokenLinks, NearDocument, Nea
 from kb.domain.sources import Sources, source_and_path
 from kb.language.links import folded, last_part
 from kb.operations.fetch.places import find_places, headed, indexed_content, require_document
-from kb.operations.fetch.sections import sections_of
+from kb.operations.fetch.sections import is_headed, sections_of
 from kb.operations.opening.base import Base, ConnectedBase
 from kb.operations.opening.vectors import borrowed_vectors
 from kb.scan.read import is_there
@@ -118,7 +118,7 @@ def _nearest_headings(base: ConnectedBase, links: list[LinkRow]) -> dict[tuple[s
         if not path or not anchor or not any(map(str.isalnum, anchor)) or anchor.startswith(":~:"):
             continue
         document = require_document(base.db, path)
-        if document.media_type != "markdown" or headed(base.db, document, anchor) or _is_element(document, anchor):
+        if document.media_type != "markdown" or headed(base.db, document, anchor) or _is_written(document, anchor):
             continue
         sections = sections_of(queries.select_blocks(base.db, doc_id=document.doc_id))
         headings = {folded(each.text): each.text for each in sections}
@@ -127,11 +127,18 @@ def _nearest_headings(base: ConnectedBase, links: list[LinkRow]) -> dict[tuple[s
     return nearest
 
 
-def _is_element(document: DocumentRow, anchor: str) -> bool:
-    """Whether an HTML element of a note has the anchor for its name; true for a note that cannot be read now."""
+def _is_written(document: DocumentRow, anchor: str) -> bool:
+    """Whether the anchor names an HTML element of a note, or a heading that is only a link (no heading to `headed`).
+
+    True for a note that cannot be read now.
+    """
     content, _ = indexed_content(document)
-    named = rf"<[^>]*\s(?:id|name)\s*=\s*[\"']?{re.escape(anchor)}[\"'\s>]"
-    return content is None or re.search(named, content.decode("utf-8", "replace")) is not None
+    if content is None:
+        return True
+    text = content.decode("utf-8", "replace")
+    element = rf"<[^>]*\s(?:id|name)\s*=\s*[\"']?{re.escape(anchor)}[\"'\s>]"
+    headings = (line for line in text.splitlines() if line.startswith("#"))
+    return re.search(element, text) is not None or any(is_headed(anchor, [line], "") for line in headings)
 
 
 def _names_below(root: Path) -> Iterator[str]:
