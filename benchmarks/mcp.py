@@ -243,7 +243,7 @@ async def _lexical(base: KnowledgeBase, word: str) -> str:
 
 
 def passages_of(base: KnowledgeBase) -> int:
-    from kb.operations.inspect.listing import base_status
+    from kb.operations.inspect.status import base_status
 
     with open_base(base.config) as session:
         return base_status(session).passages

@@ -311,7 +311,7 @@ class KnowledgeBase:
 
     def status(self) -> BaseStatus:
         """The counts of the index, its last update, what is missing. Raises: NotIndexed before the first ingest."""
-        from kb.operations.inspect.listing import base_status
+        from kb.operations.inspect.status import base_status
 
         return base_status(self._open)
 

@@ -25,7 +25,7 @@ from pathlib import Path
 {early}
 from fake_embedder import FakeModels
 from kb.operations.compute import there
-import kb.workers.cluster as cluster
+import kb.workers.cluster_pool as cluster_pool
 models, embedder = FakeModels(), there.embed_there
 there.open_embedder = lambda folder, installed, threads: models.embedders[folder.name]
 {late}
@@ -81,7 +81,7 @@ MANNERS = {
         "    return reader(name, wanted, question, headed, chars, places)\n"
         "there.read_there = read_there",
     ),
-    "deadly": ("", "cluster.in_process = lambda limits, function, *given: os._exit(9)"),
+    "deadly": ("", "cluster_pool.in_process = lambda limits, function, *given: os._exit(9)"),
 }
 
 

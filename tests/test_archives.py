@@ -22,7 +22,7 @@ from ingest_fixtures import Workspace, counted
 
 from kb.errors import FileTooLarge, FileVanished, UsageError
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.inspect.listing import base_status
+from kb.operations.inspect.status import base_status
 from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import Rules

@@ -40,7 +40,7 @@ from kb.operations.ingest import read
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.private import kept_private
-from kb.workers.cluster import is_in_clear
+from kb.workers.scheduler import is_in_clear
 
 __all__ = ["dask_cluster", "fake_models"]
 
@@ -332,7 +332,7 @@ def test_notes_are_not_sent_in_clear(workspace: Workspace, dask_cluster: DaskClu
 def test_a_scheduler_that_is_not_there_is_named(
     workspace: Workspace, dask_cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kb.workers.cluster._CONNECT_S", 1)
+    monkeypatch.setattr("kb.workers.scheduler._CONNECT_S", 1)
     dask_cluster.scheduler.kill()
     dask_cluster.scheduler.wait()
     use(workspace, dask_cluster)

@@ -17,7 +17,7 @@ from kb.errors import ModelMissing
 from kb.extract import mail
 from kb.extract.parts import kb_engine
 from kb.operations.admin.removal import Named, forget
-from kb.operations.inspect.listing import base_status
+from kb.operations.inspect.status import base_status
 from kb.operations.opening.base import Base, open_base
 
 MIXED = Path(__file__).resolve().parents[1] / "fixtures"

@@ -28,7 +28,7 @@ from kb.operations.embedding import embed
 from kb.operations.ingest import ingest as ingesting
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.inspect.listing import base_status
+from kb.operations.inspect.status import base_status
 from kb.operations.opening import jobs
 from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search

@@ -30,7 +30,7 @@ from kb.extract.parts import FoundPicture, Part, PartBlock, Parts, assemble_part
 from kb.extract.registry import extractor_of
 from kb.extract.steps import Work, derive_steps
 from kb.operations.ingest import engine_files, read
-from kb.operations.inspect.listing import base_status
+from kb.operations.inspect.status import base_status
 from kb.operations.inspect.view import view_document
 from kb.operations.opening.base import open_base
 from kb.store.caches import DerivedCache

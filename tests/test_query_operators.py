@@ -28,7 +28,7 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
-from kb.retrieve.filters import with_operators
+from kb.retrieve.operators import with_operators
 
 __all__ = ["models"]
 
@@ -265,7 +265,7 @@ def test_a_regular_expression_takes_time_that_grows_with_the_text_alone(tmp_path
 def test_a_regular_expression_is_stopped_at_its_budget_and_says_how_to_go_on(
     corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kb.retrieve.filters.MOST_REGEX_SECONDS", 0.0)
+    monkeypatch.setattr("kb.retrieve.passages.MOST_REGEX_SECONDS", 0.0)
     with pytest.raises(UsageError, match="was stopped: it took more than") as stopped:
         search(corpus.session, SearchQuery("/token/", "lexical", 10))
     assert "path:" in str(stopped.value.hint)

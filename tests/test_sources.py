@@ -20,7 +20,8 @@ from kb.domain.search import SearchQuery
 from kb.domain.sources import KEPT_FROM, Source, Sources
 from kb.mcp.server import build_server
 from kb.operations.ingest.requests import extract_settings
-from kb.operations.inspect.listing import count_facets, list_things
+from kb.operations.inspect.facets import count_facets
+from kb.operations.inspect.listing import list_things
 from kb.operations.inspect.view import note_named
 from kb.operations.opening.base import open_base
 from kb.operations.opening.exposure import Rules

@@ -29,7 +29,7 @@ from kb.mcp.resources import Resources, get_prompt, list_prompts
 from kb.mcp.text import as_name, visible_line
 from kb.mcp.tools import READING_TOOLS, WRITING_TOOLS, ToolSpec
 from kb.operations.answers.audit import AuditLog
-from kb.operations.inspect.listing import outline
+from kb.operations.inspect.status import outline
 from kb.operations.opening.base import Base, open_base
 from kb.operations.serving import load_models
 from kb.private import require_writable

@@ -33,7 +33,8 @@ from kb.operations.fetch.fetch import fetch
 from kb.operations.ingest.external import ExternalContent, add_external
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.inspect.listing import base_status, list_things
+from kb.operations.inspect.listing import list_things
+from kb.operations.inspect.status import base_status
 from kb.operations.opening.base import Base
 from kb.operations.opening.exposure import shown_below
 from kb.operations.search.pages import near_in_other_language, search_page

@@ -30,7 +30,8 @@ from kb.errors import KbError
 from kb.operations.answers.records import find_answer, list_answers, list_sessions, show_session
 from kb.operations.answers.verify import verify
 from kb.operations.ask.ask import ask
-from kb.operations.inspect.listing import count_facets, last_run
+from kb.operations.inspect.facets import count_facets
+from kb.operations.inspect.status import last_run
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
 from kb.tui.asking import Act, Asking, QuestionSettings, WaitingKeys

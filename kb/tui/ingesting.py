@@ -17,7 +17,7 @@ from kb.domain.results.inspection import FileProblem, LastIngest
 from kb.domain.run_handle import RunEvent, RunHandle
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
-from kb.operations.inspect.listing import last_problems, last_run
+from kb.operations.inspect.status import last_problems, last_run
 from kb.operations.opening.base import Base
 from kb.tui.rows import clean_line
 from kb.tui.screens import AskingScreen

@@ -20,7 +20,7 @@ from kb.operations.answers.open_citation import find_opening, run_opening
 from kb.operations.answers.records import list_sessions, show_session
 from kb.operations.ask.ask import ask
 from kb.operations.fetch.fetch import fetch
-from kb.operations.inspect.listing import count_facets
+from kb.operations.inspect.facets import count_facets
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
 from kb.tui.asking import QuestionSettings

@@ -35,10 +35,11 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest, request_for
 from kb.operations.evaluate.golden_sets import append_question, judged_question, suite_file
 from kb.operations.evaluate.runs import compare_runs, impact_now, list_runs
+from kb.operations.inspect.facets import count_facets, count_found
 from kb.operations.inspect.inspect import corpus_stats, list_documents, list_folder, list_named, outline
 from kb.operations.inspect.links import related_documents
-from kb.operations.inspect.listing import count_facets, count_found, vault_map
 from kb.operations.inspect.pictures import PdfPages
+from kb.operations.inspect.status import vault_map
 from kb.operations.inspect.view import kept_file, line_html, note_named, rendered, view_document
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search

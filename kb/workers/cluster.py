@@ -3,37 +3,31 @@
     submit(function, …) ─▶ scheduler ─▶ a worker that passed the check ─▶ result, checked ─▶ Pending
 
 A worker is checked when it appears: it must hold what a task needs, in the version that is here. Arguments and results
-travel as bytes. Dask runs the tasks of a lost worker again elsewhere. The library `distributed` is imported here alone.
+travel as bytes. Dask runs the tasks of a lost worker again elsewhere.
 """
 
 from __future__ import annotations
 
-import logging
 import pickle
-import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from time import monotonic
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from kb.domain.ids import content_hash
-from kb.errors import ClusterFailed, ConfigError, worded
-from kb.workers.pool import Done, Limits, Lost, WorkerPool
-
-Key = TypeVar("Key")
+from kb.errors import ClusterFailed, worded
+from kb.workers.cluster_tasks import Call, Pending, answered, called
+from kb.workers.pool import Done, Lost
+from kb.workers.scheduler import Place, connected, is_in_clear, lost
 
 Facts: TypeAlias = Mapping[str, str]
 """What a machine holds, by name, with its version or hash: kb, models, engines."""
 
-LOCAL = "local"
-
-_CONNECT_S = 15
 # How often workers are looked for, and how long a run waits for one that can take its tasks.
 _LOOK_S = 1.0
 _PATIENCE_S = 60.0
@@ -45,30 +39,12 @@ _MOST_TRIES = 3
 _CHECKS_AT_ONCE = 16
 
 
-class Place(NamedTuple):
-    """The address of a cluster, and the most bytes of tasks and results that may be under way at a time."""
-
-    address: str
-    is_insecure: bool
-    in_flight_bytes: int
-    processes: int
-    environment: Mapping[str, str]
-
-
 class Check(NamedTuple):
     """A check of a worker: it runs `ask(*arguments)`, which returns its facts; `wanted` are those of this machine."""
 
     ask: Callable[..., Facts]
     arguments: tuple[object, ...]
     wanted: Facts
-
-
-class Call(NamedTuple):
-    """A task of a function: its arguments, what tells that a result can be right, and about how large that is."""
-
-    arguments: tuple[object, ...]
-    accepts: Callable[[Any], bool]
-    result_bytes: int
 
 
 class ClusterState(NamedTuple):
@@ -91,29 +67,6 @@ class WorkerState:
     refused: str | None = None
 
 
-@dataclass(eq=False, slots=True)
-class Pending:
-    """A submitted task. Its bytes count as under way until the result is taken."""
-
-    payload: bytes
-    digest: str
-    needs: frozenset[str]
-    accepts: Callable[[Any], bool]
-    weight_bytes: int
-    release: Callable[[Pending], None]
-    answer: Future[Done | Lost] = field(default_factory=Future)
-    tries: int = 0
-    avoided: set[str] = field(default_factory=set)
-    allowed: frozenset[str] = frozenset()
-    running: Any = None  # distributed.Future
-
-    def result(self, timeout_s: float | None = None) -> Done | Lost:
-        """Waits for the result of the function. Raises: TimeoutError; ClusterFailed if the cluster is gone."""
-        done = self.answer.result(timeout_s)
-        self.release(self)
-        return done
-
-
 class Cluster:
     """A connection to a scheduler and the tasks submitted through it, to be closed."""
 
@@ -132,7 +85,7 @@ class Cluster:
         self._done = self._sent = self._received = 0
         self._starved_since: float | None = None
         self.workers: dict[str, WorkerState] = {}
-        self._client, self._own = _connected(place)
+        self._client, self._own = connected(place)
         self.dashboard = str(self._client.dashboard_link)
         self._checks = ThreadPoolExecutor(_CHECKS_AT_ONCE, thread_name_prefix="check")
         try:
@@ -225,7 +178,7 @@ class Cluster:
     def run_on(self, addresses: Sequence[str], function: Callable[..., object], *arguments: object) -> dict[str, Any]:
         """What the function returns or raises on each of these workers, by address, beside their tasks."""
         payload = pickle.dumps((function, arguments))
-        replies = self._client.run(_called, payload, workers=list(addresses), on_error="return")
+        replies = self._client.run(called, payload, workers=list(addresses), on_error="return")
         return {address: replies.get(address) for address in addresses}
 
     def look_again(self) -> None:
@@ -287,7 +240,7 @@ class Cluster:
                 together.setdefault(task.allowed, []).append(task)
         for allowed, started in together.items():
             payloads, keys = [each.payload for each in started], [f"kb-{uuid4().hex}" for _ in started]
-            submitted = self._client.map(_answered, payloads, key=keys, workers=sorted(allowed))
+            submitted = self._client.map(answered, payloads, key=keys, workers=sorted(allowed))
             for task, running in zip(started, submitted, strict=True):
                 task.running = running
                 self._sent += len(task.payload)
@@ -307,7 +260,7 @@ class Cluster:
         try:
             there = dict(self._client.nthreads())
         except Exception as error:  # whatever a broken connection raises
-            raise _gone(self._place.address, error) from error
+            raise lost(self._place.address, error) from error
         with self._lock:
             for address in self.workers.keys() - there.keys():
                 del self.workers[address]
@@ -396,7 +349,7 @@ class Cluster:
                 elif running.status != "finished" and not self._closing.is_set() and not self._is_lost():
                     self._restart((task,))
         if self._is_lost() and not self._closing.is_set():
-            self._fail(_gone(self._place.address, None))
+            self._fail(lost(self._place.address, None))
         return None not in ended
 
     def _is_lost(self) -> bool:
@@ -460,131 +413,3 @@ class Cluster:
                 if not task.answer.done():
                     task.answer.set_exception(self._failure)
             self._tasks.clear()
-
-
-class ClusterPool(Generic[Key]):
-    """Tasks on a cluster, named by keys, with the interface of `WorkerPool`; the progress of running tasks is not
-    reported.
-    """
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        limits: Limits,
-        *,
-        needs: Callable[[Key], Iterable[str]],
-        accepts: Callable[[Key, Any], bool],
-        result_bytes: int,
-    ) -> None:
-        self._cluster = cluster
-        self._limits = limits
-        self._needs = needs
-        self._accepts = accepts
-        self._result_bytes = result_bytes
-        self._keys: dict[Future[Done | Lost], tuple[Key, Pending]] = {}
-
-    def submit(self, key: Key, function: Callable[..., object], *arguments: object) -> None:
-        """Hands `function(tell, *arguments)` to a process of a worker."""
-        call = Call(
-            (self._limits, function, *arguments),
-            lambda reply: isinstance(reply, Lost) or (isinstance(reply, Done) and self._accepts(key, reply.value)),
-            self._result_bytes,
-        )
-        (task,) = self._cluster.submit(in_process, (call,), self._needs(key))
-        self._keys[task.answer] = key, task
-
-    def replies(self, timeout_s: float) -> Iterator[tuple[Key, Done | Lost]]:
-        """The results that have arrived; waits `timeout_s` at most for the first. Raises: ClusterFailed at the end."""
-        ended = wait(self._keys, timeout_s, FIRST_COMPLETED).done if self._keys else ()
-        failure = None
-        for answer in ended:
-            key, task = self._keys.pop(answer)
-            try:
-                reply = task.result()
-            except ClusterFailed as error:
-                failure = error
-                continue
-            yield key, reply.value if isinstance(reply, Done) else reply
-        if failure is not None:
-            raise failure
-
-
-_here = threading.local()
-
-
-def in_process(limits: Limits, function: Callable[..., object], *arguments: object) -> Done | Lost:
-    """Runs on a worker: calls the function in a process within limits, so that a crash does not end the worker."""
-    pool: WorkerPool[None] | None = getattr(_here, "pool", None)
-    if pool is None:
-        pool = _here.pool = WorkerPool(1, limits._replace(idle_s=_PATIENCE_S))
-    return pool.run(None, function, *arguments)
-
-
-def _answered(payload: bytes) -> tuple[str, str, bytes]:
-    """Runs on a worker: returns its address, the hash of what it received, and the function's result."""
-    from distributed import get_worker
-
-    return get_worker().address, content_hash(payload), pickle.dumps(_called(payload))
-
-
-def _called(payload: bytes) -> object:
-    """Runs on a worker, in addition to its tasks: calls the function in the payload."""
-    function, arguments = pickle.loads(payload)
-    return function(*arguments)
-
-
-def is_in_clear(address: str) -> bool:
-    """Whether an address leads to another machine without encryption."""
-    parts = urlsplit(address)
-    return parts.scheme != "tls" and not _is_here(parts.hostname or "")
-
-
-def _is_here(host: str) -> bool:
-    """Whether each address of a host belongs to this machine: only such an address can be bound."""
-    try:
-        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-        for family, kind, protocol, _, place in found:
-            with socket.socket(family, kind, protocol) as bound:
-                bound.bind(place)
-    except OSError:
-        return False
-    return bool(found)
-
-
-def _connected(place: Place) -> tuple[Any, Any]:
-    """A client of the scheduler, and the local cluster if one was started. Raises: ConfigError, ClusterFailed."""
-    if place.address != LOCAL and is_in_clear(place.address) and not place.is_insecure:
-        raise ConfigError(
-            f"compute.scheduler {place.address} would carry your notes over the network in clear",
-            "use tls:// (docs/cluster.md), or set compute.insecure = true on a network you trust",
-        )
-    import dask
-    from distributed import Client, LocalCluster
-
-    for name in ("distributed", "distributed.client", "tornado", "tornado.application"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # errors are raised
-    dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
-    own = None
-    try:
-        if place.address == LOCAL:
-            own = LocalCluster(
-                n_workers=place.processes,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address="127.0.0.1:0",
-                env=dict(place.environment),
-            )
-        client = Client(own or place.address, timeout=_CONNECT_S, set_as_default=False, name="kb")
-    except (OSError, ValueError, TypeError) as error:  # TypeError: tls:// without certificates
-        if own is not None:
-            own.close()
-        hint = "is it running? dask scheduler starts one; docs/cluster.md"
-        raise ClusterFailed(f"no Dask scheduler at {place.address}: {worded(error)}", hint) from error
-    return client, own
-
-
-def _gone(address: str, cause: BaseException | None) -> ClusterFailed:
-    why = f": {worded(cause)}" if cause is not None else ""
-    return ClusterFailed(
-        f"the Dask scheduler at {address} is gone{why}", "what came back is kept; kb ingest goes on from here"
-    )

@@ -1,4 +1,4 @@
--- Read the passages that may contain a text, in the order of their files; kb/retrieve/filters.py then checks the text
+-- Read the passages that may contain a text, in the order of their files; kb/retrieve/passages.py then checks the text
 -- of each.
 -- returns each PassageLike
 -- param doc_ids_json TEXT?  JSON array of documents, from select_eligible_documents; NULL = any

@@ -37,8 +37,8 @@ from kb.domain.text import counted, plain_line
 from kb.errors import UsageError
 from kb.operations.doctor.doctor import diagnose
 from kb.operations.inspect.links import broken_links
-from kb.operations.inspect.listing import base_status, last_run
 from kb.operations.inspect.self_report import introspect
+from kb.operations.inspect.status import base_status, last_run
 
 _UNREAD_ROWS = 7
 

@@ -25,7 +25,7 @@ from kb.errors import UsageError
 from kb.operations.admin.index import RebuildRequest, cache_stats, prune_caches, rebuild, show_tables
 from kb.operations.admin.removal import RESET_PARTS, Named, forget, plan_forget, plan_reset, reset
 from kb.operations.embedding.plan import embedding_plan
-from kb.operations.inspect.listing import base_status
+from kb.operations.inspect.status import base_status
 
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 

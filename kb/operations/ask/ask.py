@@ -23,7 +23,7 @@ from kb.operations.ask.findings import AskRequest, Findings, settings_of
 from kb.operations.ask.retrieve import retrieve
 from kb.operations.ask.write import EXTRACTIVE, answer_found
 from kb.operations.opening.base import Base, ConnectedBase
-from kb.retrieve.filters import with_operators
+from kb.retrieve.operators import with_operators
 
 
 def ask(session: Base, request: AskRequest, handle: RunHandle) -> Answer:

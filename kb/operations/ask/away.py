@@ -78,7 +78,7 @@ class JudgeAway:
 
     def read(self, question: str, passage: Passage, sentences: Sequence[Sentence]) -> PassageReading:
         """Reads a passage under its headings, and scores these sentences of it. Raises: ModelError, ClusterFailed."""
-        from kb.workers.cluster import Call
+        from kb.workers.cluster_tasks import Call
 
         if passage.doc_id not in self._sent:
             return self._here.read(question, passage, sentences)

@@ -25,7 +25,8 @@ from kb.models.requirements import lacking_packages, require
 from kb.operations.compute.plan import ComputePlan, compute_plan
 from kb.operations.compute.there import KB, MODELS, facts, model_fact, take_model, take_part
 from kb.operations.ingest.requests import extract_settings
-from kb.workers.cluster import Check, Cluster, Place
+from kb.workers.cluster import Check, Cluster
+from kb.workers.scheduler import Place
 
 # How often progress is reported, and over how many of these reports the rate is taken.
 _TELL_S = 1.0

@@ -14,7 +14,8 @@ from kb.embed.text import tokens_bytes
 from kb.operations.compute.cluster import JoinedCluster
 from kb.operations.compute.there import KB, embed_there, model_fact
 from kb.store.caches import CachedVector
-from kb.workers.cluster import Call, Cluster, Pending
+from kb.workers.cluster import Cluster
+from kb.workers.cluster_tasks import Call, Pending
 from kb.workers.pool import Lost
 
 # A row of tokens stands for so many characters at least, also of Korean.

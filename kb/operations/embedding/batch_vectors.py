@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kb.operations.embedding.away import Away
-    from kb.workers.cluster import Pending
+    from kb.workers.cluster_tasks import Pending
 
 
 _SAMPLED_TEXTS = 8

@@ -40,7 +40,7 @@ from kb.operations.ingest.requests import IngestRun
 from kb.scan.read import FileBytes
 from kb.store.caches import DerivedCache
 from kb.store.documents import ReadDocument
-from kb.workers.cluster import ClusterPool
+from kb.workers.cluster_pool import ClusterPool
 from kb.workers.pool import Done, Limits, Lost, Told, WorkerPool
 
 # Failures that an engine would have with every file.

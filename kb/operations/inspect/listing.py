@@ -1,20 +1,14 @@
-"""Lists, counts and the map of what is indexed; completions of typed text; the state of the index."""
+"""Lists what is indexed: documents, sources, folders, tags, properties, links, definitions; completes typed text."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
-from typing import NamedTuple
+from contextlib import suppress
 
-import kb
 from kb.domain.citations import shown_name
-from kb.domain.filters import FILTERS, SearchFilters, with_values
+from kb.domain.filters import SearchFilters
 from kb.domain.results.inspection import (
-    BaseStatus,
-    FileProblem,
-    LastIngest,
     LinkRow,
     Listed,
     ListedKind,
@@ -22,24 +16,16 @@ from kb.domain.results.inspection import (
     SourceList,
     SourceState,
 )
-from kb.domain.results.viewing import FacetCount, Facets, FoundCounts, VaultMap
-from kb.domain.search import SearchQuery
-from kb.domain.text import counted, stored_text
-from kb.errors import InvalidCursor, ModelError, NotIndexed, UsageError
+from kb.domain.text import stored_text
+from kb.errors import InvalidCursor, NotIndexed, UsageError
 from kb.operations.fetch.places import definitions
-from kb.operations.inspect.inspect import corpus_stats
 from kb.operations.opening.base import Base, ConnectedBase
-from kb.operations.opening.jobs import last_jobs
 from kb.operations.opening.paging import corpus_revision, read_cursor, write_cursor
-from kb.operations.search.search import read_question, resolved
-from kb.retrieve.filters import eligible_documents, passing, stored_values
+from kb.retrieve.filters import eligible_documents, stored_values
 from kb.store import queries
-from kb.store.connection import Connection, expression_errors
+from kb.store.connection import Connection
 
 MOST_LISTED = 200
-
-# Paths of files that are not read, of each kind and reason.
-_EXAMPLES = 2
 
 
 def list_things(
@@ -57,7 +43,7 @@ def list_things(
         of_names = what == "symbols" and glob is not None and "/" not in glob
         globs = () if glob is None or of_names else (glob,)
         documents = eligible_documents(base.db, base.visible(SearchFilters(path_globs=globs)))
-        sources = _sources(base, documents) if what == "sources" else ()
+        sources = source_entries(base, documents) if what == "sources" else ()
         rows = [
             *sources[start:],
             *_LISTS[what](
@@ -95,7 +81,7 @@ def _start(what: ListedKind, glob: str | None, state: dict[str, object]) -> int:
     return start
 
 
-def _sources(base: ConnectedBase, documents: str | None) -> list[Listed]:
+def source_entries(base: ConnectedBase, documents: str | None) -> list[Listed]:
     """The sources of the documents with their counts; empty if there is only the workspace."""
     known = {each.name: each for each in base.config.sources.every}
     rows = queries.count_sources(base.db, doc_ids_json=documents) if len(known) > 1 else ()
@@ -129,7 +115,8 @@ def _documents(db: Connection, documents: str | None, _: str | None, limit: int,
     return [Listed(row.workspace_path, row.title, row.chunk_count, row.updated_at[:10]) for row in rows]
 
 
-def _folders(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
+def folder_entries(db: Connection, documents: str | None, _: str | None, limit: int, start: int) -> Sequence[Listed]:
+    """The folders of the documents, `limit` of them from `start`, each with its number of documents."""
     rows = queries.list_folders(db, doc_ids_json=documents, row_limit=limit, row_offset=start)
     return [Listed(f"{row.name}/" if row.name else "./", None, row.documents, row.updated_at[:10]) for row in rows]
 
@@ -175,166 +162,12 @@ def _reached(link: LinkRow) -> str:
 
 _LISTS: dict[ListedKind, Callable[[Connection, str | None, str | None, int, int], Sequence[Listed]]] = {
     "documents": _documents,
-    "sources": _folders,
+    "sources": folder_entries,
     "tags": _tags,
     "properties": _properties,
     "links": _links,
     "symbols": _symbols,
 }
-
-
-def base_status(session: Base) -> BaseStatus:
-    """Counts of the index, and what is missing; loads no model."""
-    with session.reading_views() as base, base.snapshot():
-        stats = corpus_stats(base.db)
-        missing = []
-        by_meaning = False
-        if base.config.models_embedding.provider == "none":
-            missing.append("search by meaning is turned off (models.embedding.provider = none)")
-        else:
-            try:
-                source = base.vectors
-                waiting = None if base.hides else source.lacking("")  # it counts all documents
-                by_meaning = source.first_passages() is None
-                missing += [waiting] if waiting else []
-            except ModelError as error:
-                missing.append(f"search by meaning: {error.message} ({error.hint})")
-        unread = queries.count_unread_pictures(base.db)
-        if unread is not None and unread.documents and base.sees_all:
-            what = f"{counted(unread.pictures, 'picture')} in {counted(unread.documents, 'document')}"
-            missing.append(f"{what} not read: OCR is switched off, or not installed (kb doctor)")
-        if not stats.documents:
-            missing = ["nothing is indexed yet (kb ingest)"]  # all other parts depend on it
-        return BaseStatus(
-            kb.__version__,
-            stats.documents,
-            stats.chunks,
-            json.loads(stats.documents_by_lang_json),
-            json.loads(stats.documents_by_media_json),
-            stats.last_ingest_at,
-            corpus_revision(base.db),
-            by_meaning,
-            tuple(missing),
-            tuple(queries.count_unread(base.db, most_paths=_EXAMPLES)) if base.sees_all else (),
-            tuple(_sources(base, None)),
-            last_jobs(base.db) if base.sees_all else (),
-        )
-
-
-class Outline(NamedTuple):
-    """The sources if there are several, the top folders with the most documents first, and what is missing, with the
-    remedy.
-    """
-
-    documents: int
-    languages: tuple[str, ...]
-    last_ingest_at: str | None
-    sources: tuple[Listed, ...]
-    folders: tuple[Listed, ...]
-    gaps: tuple[str, ...]
-
-
-def outline(session: Base) -> Outline:
-    """A summary of what is indexed; opens no model. Raises: NotIndexed and other StoreErrors."""
-    with session.reading_views() as base, base.snapshot():
-        stats = corpus_stats(base.db)
-        sources = tuple(_sources(base, None))
-        folders = [each for each in _folders(base.db, None, None, _MOST_MAPPED, 0) if each.name != "./"]
-        slots = {each.slot: each for each in queries.count_slot_chunks(base.db)}
-    primary = slots.get("primary")
-    embedded, chunks = (primary.embedded, primary.chunks) if primary else (0, stats.chunks)
-    gaps = [] if stats.documents else ["nothing is indexed yet"]
-    if stats.documents and stats.last_ingest_at is None:
-        gaps.append("the first ingest has not ended")
-    if embedded < chunks:
-        gaps.append(f"{chunks - embedded} of {chunks} passages lack vectors")
-    return Outline(
-        stats.documents,
-        tuple(json.loads(stats.documents_by_lang_json or "{}")),
-        stats.last_ingest_at,
-        sources,
-        tuple(sorted(folders, key=lambda each: -(each.size or 0))),
-        tuple(gaps),
-    )
-
-
-# The most values of a facet to show; a vault may have thousands of tags.
-SHOWN = 60
-
-
-def count_facets(session: Base, filters: SearchFilters) -> list[FacetCount]:
-    """The values of every facet with the number of their documents, the commonest first.
-
-    Raises: UsageError for an invalid filter.
-    """
-    with session.reading() as base, base.snapshot():
-        # A filter on a facet would hide its other values; the other facets are counted at once with all filters.
-        narrowed = {
-            each.facet: with_values(filters, each, ())
-            for each in FILTERS
-            if each.facet and getattr(filters, each.field)
-        }
-        found = [count for count in _counted(base.db, None, filters) if count.facet not in narrowed]
-        for facet, wider in narrowed.items():
-            found += _counted(base.db, facet, wider)
-        return found
-
-
-# Passages that are counted for a question; a person reads no more of them.
-_MOST_COUNTED = 10_000
-
-
-def count_found(session: Base, query: SearchQuery) -> FoundCounts:
-    """How many documents and passages contain a word of the question, and the facets of these documents.
-
-    For a question by meaning alone nothing is counted. Raises: UsageError for an invalid filter; QuerySyntaxError for
-    an invalid expression.
-    """
-    with session.reading() as base, base.snapshot():
-        asked = resolved(base, query)
-        holding = _holding(base, asked, asked.filters)
-        passages = sum(holding.values())
-        facets = [
-            count
-            for facet in Facets._fields
-            for wider in [_without_facet(asked.filters, facet)]
-            for documents in [holding if wider == asked.filters else _holding(base, asked, wider)]
-            for count in queries.count_facets_among(
-                base.db, facet=facet, doc_ids_json=json.dumps(list(documents)), per_facet=SHOWN
-            )
-        ]
-        return FoundCounts(len(holding), passages, passages < _MOST_COUNTED, Facets.of(facets))
-
-
-def _without_facet(filters: SearchFilters, facet: str) -> SearchFilters:
-    """The filters without the one on a facet, which would hide the facet's other values."""
-    chosen = [each for each in FILTERS if each.facet == facet and getattr(filters, each.field)]
-    return with_values(filters, chosen[0], ())._replace(passing=None) if chosen else filters
-
-
-def _holding(base: ConnectedBase, query: SearchQuery, filters: SearchFilters) -> dict[str, int]:
-    """The documents that pass, with the number of their passages that contain a word of the question, by id."""
-    read = read_question(base, query)
-    if query.mode == "vector" or not read.match_expr:
-        return {}
-    among = passing(base.db, filters)
-    with expression_errors() if read.raw else nullcontext():
-        rows = queries.count_matching(
-            base.db,
-            match_expr=read.match_expr,
-            in_code=not read.raw,
-            doc_ids_json=among.doc_ids_json,
-            passages_json=among.passages_json,
-            row_limit=_MOST_COUNTED,
-        )
-    return {row.doc_id: row.passages for row in rows}
-
-
-def _counted(db: Connection, facet: str | None, filters: SearchFilters) -> list[FacetCount]:
-    passing = eligible_documents(db, filters)
-    if passing is None:
-        return queries.count_facets(db, facet=facet, per_facet=SHOWN)
-    return queries.count_facets_among(db, facet=facet, doc_ids_json=passing, per_facet=SHOWN)
 
 
 def filter_values(session: Base, name: str) -> list[str]:
@@ -356,42 +189,3 @@ def complete_symbol(session: Base, typed: str, limit: int) -> list[str]:
     with session.reading() as base, base.snapshot():
         rows = definitions(base.db, glob=glob, limit=20 * limit)
         return list(dict.fromkeys(shown_name(row.qualified_name, row.path) for row in rows))[:limit]
-
-
-def last_run(session: Base) -> LastIngest | None:
-    """The last ingest; None before the first."""
-    with session.reading() as base:
-        return queries.select_last_ingest(base.db)
-
-
-def last_problems(session: Base) -> tuple[FileProblem, ...]:
-    """The files that cannot be read, then files with a warning in the last ingest."""
-    with session.reading() as base, base.snapshot():
-        run, unread = queries.select_last_ingest(base.db), queries.select_unread_files(base.db)
-    found = [
-        FileProblem(each.workspace_path, each.message, each.hint, is_error=True)
-        for each in unread
-        if each.outcome == "failed"
-    ]
-    for item in json.loads(run.items_json or "[]") if run else ():
-        for warning in item.get("warnings", ()):
-            kind, _, note = warning.partition(": ")
-            said = f"{kind.replace('_', ' ')}: {note}" if note else kind.replace("_", " ")
-            found.append(FileProblem(item["doc_path"], said, None, is_error=False))
-    return tuple(found)
-
-
-# The most entries of a list to show.
-_MOST_MAPPED = 500
-
-
-def vault_map(session: Base) -> VaultMap:
-    """The map of what is indexed now."""
-    with session.reading() as base, base.snapshot():
-        return VaultMap(
-            queries.count_by_month(base.db),
-            queries.list_copies(base.db, row_limit=_MOST_MAPPED),
-            queries.list_unlinked(base.db, row_limit=_MOST_MAPPED),
-            queries.count_slot_chunks(base.db),
-            queries.list_unembedded(base.db, row_limit=_MOST_MAPPED),
-        )

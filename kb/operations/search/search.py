@@ -14,8 +14,9 @@ from kb.domain.text import stored_text
 from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.dates import may_name_days
 from kb.operations.opening.base import Base, ConnectedBase
-from kb.retrieve.filters import documents_asked_for, passing, with_operators
+from kb.retrieve.filters import documents_asked_for, passing
 from kb.retrieve.look_up import held_first, look_up
+from kb.retrieve.operators import with_operators
 from kb.retrieve.search import (
     hybrid_params,
     hybrid_ranking,
