@@ -141,3 +141,4 @@ def test_a_document_whose_pictures_are_read_behind_its_text_counts_once(workspac
     )
     counts = report.counts
     assert (counts.new, counts.updated, counts.chunks_indexed) == (3, 0, vectors(workspace)[0])
+    assert counts.embeddings_indexed == vectors(workspace)[1]

@@ -12,7 +12,7 @@ from kb.cli.commands.upkeep import show_what_goes
 from kb.cli.output.printing import confirmed, echo_folded, echo_result
 from kb.cli.output.progress import interruptible, show_progress
 from kb.domain.sources import KEPT_FROM, TRUST_LEVELS
-from kb.domain.text import plain_line
+from kb.domain.text import counted, plain_line
 from kb.operations.admin.sources import add, forget_source, move, plan_remove, remove, rename
 from kb.operations.inspect.listing import list_sources
 
@@ -106,7 +106,7 @@ def source_rename_command(call: Call, name: str, new: str, no_embed: bool) -> No
         report = rename(call.config, name, new, handle, embed=not no_embed)
     for note in report.notes:
         echo_folded(plain_line(note), head="note: ", err=True)
-    click.echo(f"renamed; {report.counts.moved:,} documents moved, {report.counts.errors:,} could not be read")
+    click.echo(f"renamed; {counted(report.counts.moved, 'document')} moved, {report.counts.errors:,} could not be read")
 
 
 @source_command.command("move", epilog="\b\nExamples:\n  kb source move papers /media/disk/papers\n")

@@ -247,6 +247,9 @@ def _store_together(run: IngestRun, batch: ReadBatch) -> list[tuple[SourceFile, 
                 run.read_again[file.workspace_path] = item
                 continue
             item = replace(item, kind=first.kind)
+            # Its text may have been embedded meanwhile: these vectors went with it.
+            counts = report.counts
+            counts.embeddings_indexed -= min(counts.embeddings_indexed, first.chunk_count or 0)
         if isinstance(reading, SkippedFile):
             report.skip(reading.reason, file.workspace_path)
         elif isinstance(reading, ReadDocument):
