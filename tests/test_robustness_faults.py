@@ -18,8 +18,9 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,17 +175,20 @@ def ground(faulty_kb: FaultyKb, tmp_path_factory: pytest.TempPathFactory) -> Gro
     return Ground(faulty_kb, tmp_path_factory.mktemp("ground") / "base")
 
 
-def undisturbed(ground: Ground, scenario: Scenario) -> dict[str, Any]:
-    """What the command and an ingest leave."""
+@cache
+def undisturbed(ground: Ground, name: str) -> dict[str, Any]:
+    """What the command of a scenario and an ingest leave."""
+    scenario = SCENARIOS[name]
     ground.put(scenario.state)
     assert ground.run(*scenario.args).code in (0, 1)
     assert ground.run("ingest").code == 0
     return ground.contents()
 
 
-def calls_of(ground: Ground, scenario: Scenario) -> list[Blow]:
-    """Every call that the command makes on the data directory."""
-    blows = []
+@cache
+def calls_of(ground: Ground, name: str) -> Sequence[Blow]:
+    """Every call that the command of a scenario makes on the data directory."""
+    scenario, blows = SCENARIOS[name], []
     for kind in KINDS:
         ground.put(scenario.state)
         counted = ground.run(*scenario.args, blow=Blow(kind))
@@ -222,7 +226,7 @@ def _words_of(ended: Suffered) -> set[str]:
     return {words for words in ("did not foresee", "Traceback") if words in ended.output}
 
 
-def share(blows: list[Blow], count: int, seed: int) -> list[Blow]:
+def share(blows: Sequence[Blow], count: int, seed: int) -> list[Blow]:
     """So many of them, at random; all of them where there are no more."""
     return random.Random(seed).sample(blows, min(count, len(blows)))
 
@@ -230,8 +234,8 @@ def share(blows: list[Blow], count: int, seed: int) -> list[Blow]:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_killed_at_any_call_the_next_ingest_reaches_the_same(name: str, ground: Ground) -> None:
     scenario = SCENARIOS[name]
-    expected = undisturbed(ground, scenario)
-    blows = share(calls_of(ground, scenario), -(-KILLS // len(SCENARIOS)), 17)
+    expected = undisturbed(ground, name)
+    blows = share(calls_of(ground, name), -(-KILLS // len(SCENARIOS)), 17)
     ends = [suffer(ground, scenario, blow, expected, asks_doctor=at % 2 == 0) for at, blow in enumerate(blows)]
     assert set(ends) <= {-signal.SIGKILL, 0, 1}
     assert -signal.SIGKILL in ends
@@ -241,7 +245,7 @@ def test_killed_at_any_call_the_next_ingest_reaches_the_same(name: str, ground: 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_killed_at_any_moment_the_next_ingest_reaches_the_same(name: str, ground: Ground) -> None:
     scenario = SCENARIOS[name]
-    expected = undisturbed(ground, scenario)
+    expected = undisturbed(ground, name)
     ground.put(scenario.state)
     cpu_s = ground.run(*scenario.args).cpu_s
     dice = random.Random(19)
@@ -259,9 +263,9 @@ def test_a_disk_that_fails_at_any_call_is_an_error_and_the_next_ingest_reaches_t
     name: str, number: int, ground: Ground
 ) -> None:
     scenario = SCENARIOS[name]
-    expected = undisturbed(ground, scenario)
+    expected = undisturbed(ground, name)
     lasts = number != errno.EIO  # a disk stays full, a block alone is bad
-    blows = share(calls_of(ground, scenario), -(-KILLS // (3 * len(SCENARIOS))), number)
+    blows = share(calls_of(ground, name), -(-KILLS // (3 * len(SCENARIOS))), number)
     for at, blow in enumerate(blows):
         blow = blow._replace(number=number, lasts=lasts)
         assert suffer(ground, scenario, blow, expected, asks_doctor=at % 2 == 0) in (0, 1, 2)
