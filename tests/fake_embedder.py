@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -113,9 +114,15 @@ def hashed_words(text: str, dimensions: int) -> Vectors:
     """float32[dimensions], L2 = 1: the sum of the words' directions."""
     vector = np.full(dimensions, 1e-3, np.float32)
     for word in re.findall(r"\w+", text.lower()):
-        digest = hashlib.blake2b(f"{dimensions} {word}".encode(), digest_size=8).digest()
-        vector += np.random.default_rng(int.from_bytes(digest, "big")).standard_normal(dimensions).astype(np.float32)
+        vector += _direction(word, dimensions)
     return (vector / np.linalg.norm(vector)).astype("<f4")
+
+
+@cache
+def _direction(word: str, dimensions: int) -> Vectors:
+    """float32[dimensions] of a word."""
+    digest = hashlib.blake2b(f"{dimensions} {word}".encode(), digest_size=8).digest()
+    return np.random.default_rng(int.from_bytes(digest, "big")).standard_normal(dimensions).astype(np.float32)
 
 
 @pytest.fixture
