@@ -1,7 +1,7 @@
 """An ingest on a Dask cluster: the base is the one that this machine makes, whatever becomes of workers and scheduler.
 
-A fourth of `KB_KILLS` is how many workers are killed at random in the test of that (3 unless it is set): a worker takes
-two seconds to start.
+An eighth of `KB_KILLS` is how many workers are killed at random in the test of that (3 unless it is set): a worker
+takes two seconds to start.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = ["dask_cluster", "fake_models"]
 pytestmark = pytest.mark.slow
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-KILLS = int(os.environ.get("KB_KILLS", "12")) // 4
+KILLS = int(os.environ.get("KB_KILLS", "24")) // 8
 
 
 def note(number: int) -> str:
