@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from pathlib import Path
@@ -19,11 +20,13 @@ from kb.extract.ocr.tesseract import read_table
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from benchmarks.ocr import CLEAN_LIMIT, DEGRADED_LIMIT, character_error, read_image
+from benchmarks import ocr
+from benchmarks.ocr import CLEAN_LIMIT, DEGRADED_LIMIT, character_error
 
 pytestmark = pytest.mark.slow  # real engines
 
 TRUTH = truth(IMAGES)
+read_image = functools.cache(ocr.read_image)  # each fixture once
 
 
 @needs_tesseract
