@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
@@ -31,6 +32,15 @@ settings.load_profile("kb")
 # A job in a shell's background ignores Ctrl-C, and with it would every program that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(trylast=True)  # after -m and -k
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where several processes share the files, those with slow tests come first, and at the end the small ones."""
+    if hasattr(config, "workerinput"):
+        slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+        all_of = Counter(item.path for item in items)
+        items.sort(key=lambda item: (-slow[item.path], -all_of[item.path], item.path))
 
 
 @functools.cache

@@ -136,7 +136,7 @@ run_tests() {
   check ruff check .
   check ruff format --check .
   check mypy
-  check pytest --numprocesses 2 --dist loadfile -m "not slow" --durations=25 "$@"
+  check pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=25 "$@"
   if [ -n "$failed" ]; then
     echo "failed:$failed" >&2
     return 1
