@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 
-from kb.domain.derived import Engine, ExtractSettings, Job, ModelCaption, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, ModelCaption
 
 
 def engine(settings: ExtractSettings) -> Engine:
     return Engine("unruly-caption", "1")
-
-
-def is_needed(earlier: Results) -> bool:
-    return True
 
 
 def derive(job: Job) -> bytes:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress
 from kb.errors import ExtractFailed, ModelCorrupt
 from kb.extract.pdf import text as pdf_text
 from kb.extract.pdf.pages import PdfPage, PdfText
@@ -23,10 +23,6 @@ _served: list[str] = []  # what this process has read
 
 def engine(settings: ExtractSettings) -> Engine:
     return Engine("unruly", "1")
-
-
-def is_needed(earlier: Results) -> bool:
-    return True
 
 
 def derive(job: Job) -> bytes:

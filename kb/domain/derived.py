@@ -5,10 +5,10 @@ moves its output (`Engine.label`), and beside the index as `artifacts/<doc_id>/<
 the JSON of one of the classes below. An extractor is therefore in two halves: steps that derive, in a worker process,
 and one that builds the document from what was derived, at once and without an engine.
 
-The module of a step derives one result. It has three functions:
+The module of a step derives one result, by these functions:
 
     engine(settings)    which engine would do it; asked in the main process, so it loads nothing
-    is_needed(earlier)  whether there is anything to do, after the steps before it
+    is_needed(earlier)  whether there is anything to do, after the steps before it; only of a step that is asked
     derive(job)         the result as JSON; runs in a worker process, which may be killed
 """
 
@@ -279,11 +279,15 @@ class StepModule(Protocol):
         Raises: ModelMissing if it is not installed.
         """
 
-    def is_needed(self, earlier: Results) -> bool:
-        """Whether there is anything for the engine to do."""
-
     def derive(self, job: Job) -> bytes:
         """The result as JSON. Raises: ExtractFailed for a file that cannot be read."""
+
+
+class AskedStepModule(StepModule, Protocol):
+    """A module that derives one result where there is anything to do."""
+
+    def is_needed(self, earlier: Results) -> bool:
+        """Whether there is anything for the engine to do, after the steps before it."""
 
 
 class Extract(Protocol):

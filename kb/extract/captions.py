@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results, Transcript, TranscriptSegment
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Transcript, TranscriptSegment
 from kb.errors import ExtractFailed
 from kb.extract.decode import decode
 
@@ -23,11 +23,6 @@ _MARKUP = re.compile(r"</?[a-z][^<>]*>|<[\d:.]+>|\{\\?[a-z]+[^{}]*\}", re.IGNORE
 def engine(settings: ExtractSettings) -> Engine:
     """The engine of this step, which is part of kb."""
     return _ENGINE
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: no other step reads such a file."""
-    return True
 
 
 def derive(job: Job) -> bytes:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Job, ModelCaption, Progress, Results, labelled_version
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Job, ModelCaption, Progress, labelled_version
 from kb.domain.documents import Document, Metadata, Text
 from kb.domain.ids import AssetId
 from kb.domain.spans import CaptionSpan, PageSpan, RegionSpan
@@ -32,7 +32,7 @@ from kb.installation import extra_command
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["assemble_image", "derive", "engine", "frames", "is_needed"]
+__all__ = ["assemble_image", "derive", "engine", "frames"]
 
 # Bumped whenever the same lines would give other blocks, spans or metadata.
 PARSER_VERSION = EXTRACTORS["image"].parser_version
@@ -49,11 +49,6 @@ MAX_FRAMES = 500
 # The largest picture for recognition: an A4 page at 420 dpi.
 _MAX_SIDE = 5_000
 _ORIENTATION_TAG = 0x0112
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: the text of an image is in its pixels."""
-    return True
 
 
 def derive(job: Job) -> bytes:

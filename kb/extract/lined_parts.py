@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Results
+from kb.domain.derived import Engine, ExtractSettings, Job
 from kb.extract.notebook import notebook_pictures
 from kb.extract.page import page_pictures, read_page
 from kb.extract.parts import Parts, kb_engine
@@ -12,11 +12,6 @@ from kb.extract.pictures import listed
 def engine(settings: ExtractSettings) -> Engine:
     """The engine of this step, which is part of kb."""
     return kb_engine("pictures-v1")
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: no other step lists the pictures of such a file."""
-    return True
 
 
 def read(job: Job) -> Parts:

@@ -18,7 +18,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from kb.domain.citations import part_name
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress
 from kb.errors import ExtractFailed
 from kb.extract.decode import decode
 from kb.extract.flowing import below, page_parts, read_inside
@@ -42,11 +42,6 @@ _HEAD = ("From", "To", "Cc", "Date", "Subject")
 def engine(settings: ExtractSettings) -> Engine:
     """The engine of this step, which is part of kb."""
     return kb_engine("mail-v2")
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: no other step reads such a file."""
-    return True
 
 
 def derive(job: Job) -> bytes:

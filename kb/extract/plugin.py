@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, Results, labelled_version
+from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Text
 from kb.domain.ids import AssetId
 from kb.domain.kinds import PLUGIN_VERSION
@@ -34,10 +34,6 @@ class PluginStep:
     def engine(self, settings: ExtractSettings) -> Engine:
         """The plugin's extractor as an engine, with the version of its package. Raises: ModelMissing."""
         return Engine(self.name, find_plugin("extractor", self.name).version)
-
-    def is_needed(self, earlier: Results) -> bool:
-        """Always: no other step reads such a file."""
-        return True
 
     def derive(self, job: Job) -> bytes:
         """The text and its blocks as JSON. Raises: ModelMissing where it is not installed, EngineFailed if it fails."""

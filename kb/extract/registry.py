@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple, cast
 
-from kb.domain.derived import Assemble, Derived, DerivedName, Extract, ExtractWith, StepModule
+from kb.domain.derived import AskedStepModule, Assemble, Derived, DerivedName, Extract, ExtractWith, Results, StepModule
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
 from kb.domain.kinds import KINDS, PLUGIN_EXTRACTOR, PLUGIN_VERSION, MediaFamily
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
     Without a result that `is_required` there is no document. One that `is_slow` takes seconds a page or picture.
     `plugin` is the name of the plugin's extractor whose step it is. `form` is bumped when more is kept of the same
-    text: files are read again, and ids stay.
+    text: files are read again, and ids stay. The module of one that `is_asked` tells whether there is anything to do.
     """
 
     name: DerivedName
@@ -34,6 +34,11 @@ class Step(NamedTuple):
     plugin: str | None = None
     is_slow: bool = False
     form: str = ""
+    is_asked: bool = False
+
+    def is_needed(self, earlier: Results) -> bool:
+        """Whether there is anything to do, after the steps before it."""
+        return not self.is_asked or cast(AskedStepModule, self.load()).is_needed(earlier)
 
     def load(self) -> StepModule:
         """Imports the module of the step, whose engine is imported when it derives."""
@@ -108,7 +113,7 @@ def extractor_of(family: MediaFamily) -> Extractor:
     return Extractor(PLUGIN_VERSION, "kb.extract.plugin", "assemble_plugin", (step,))
 
 
-OF_PICTURES = Step("ocr", "kb.extract.pictures", is_slow=True)
+OF_PICTURES = Step("ocr", "kb.extract.pictures", is_slow=True, is_asked=True)
 """Reads the pictures in a file, each by its content."""
 
 
@@ -139,7 +144,7 @@ EXTRACTORS: dict[str, Extractor] = {
         "assemble_pdf",
         (
             Step("pdf-text", "kb.extract.pdf.text", is_required=True),
-            Step("ocr", "kb.extract.pdf.document", is_slow=True),
+            Step("ocr", "kb.extract.pdf.document", is_slow=True, is_asked=True),
         ),
     ),
     "mail": _in_parts("kb.extract.mail"),

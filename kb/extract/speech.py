@@ -24,7 +24,6 @@ from kb.domain.derived import (
     ExtractSettings,
     Job,
     Progress,
-    Results,
     Transcript,
     TranscriptSegment,
     labelled_version,
@@ -85,11 +84,6 @@ def engine(settings: ExtractSettings) -> Engine | None:
     require("recordings", lacks)
     program = version("pywhispercpp")
     return Engine(ENGINE, f"{program}-{METHOD_VERSION}", f"{model.name}-{model.version}+{settings.speech.language}")
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: speech is in the sound."""
-    return True
 
 
 def derive(job: Job) -> bytes:

@@ -50,7 +50,7 @@ def derive_steps(tell: Tell, work: Work, data: bytes) -> StepsDone:
     results: dict[DerivedName, bytes] = {}
     for step in work.steps:
         module, earlier = step.load(), {**work.earlier, **results}
-        if not module.is_needed(earlier):
+        if not step.is_needed(earlier):
             continue
         report = _reporter(step.name, tell)
         kept = work.kept.get(step.name)

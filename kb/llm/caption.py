@@ -9,7 +9,7 @@ import base64
 import io
 import json
 
-from kb.domain.derived import CaptionSettings, Engine, ExtractSettings, Job, ModelCaption, Results
+from kb.domain.derived import CaptionSettings, Engine, ExtractSettings, Job, ModelCaption
 from kb.errors import ExtractFailed, ModelError, ModelMissing, worded
 from kb.models.requirements import lacking_packages, require
 from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
@@ -38,11 +38,6 @@ def engine(settings: ExtractSettings) -> Engine | None:
     except ModelError as error:
         raise ModelMissing(f"captions cannot be made: {error.message}", error.hint) from error
     return Engine("ollama", _METHOD_VERSION, caption.model)
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: every image can be described."""
-    return True
 
 
 def derive(job: Job) -> bytes:

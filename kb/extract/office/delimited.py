@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress
 from kb.errors import ExtractFailed, worded
 from kb.extract.decode import decode
 from kb.extract.office.sheets import MOST_ROWS, sheet_parts
@@ -18,11 +18,6 @@ _LONGEST_CELL = 1_000_000
 def engine(settings: ExtractSettings) -> Engine:
     """The engine of this step, which is part of kb."""
     return kb_engine("tables-v1")
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: no other step reads such a file."""
-    return True
 
 
 def derive(job: Job) -> bytes:

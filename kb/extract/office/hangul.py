@@ -19,7 +19,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress
 from kb.errors import ExtractFailed, FileTooLarge, PasswordNeeded, worded
 from kb.extract.office.flow import Flow
 from kb.extract.office.package import MOST_EXPANDED_BYTES, Package, found, moment, text_at, too_large
@@ -61,11 +61,6 @@ def engine(settings: ExtractSettings) -> Engine:
     """The engine of this step: olefile and a reader that is part of kb. Raises: ModelMissing."""
     require("Hangul documents", lacking_packages(("olefile", "cryptography"), "office"))
     return Engine("olefile", f"{version('olefile')}-{_METHOD_VERSION}")
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: no other step reads such a file."""
-    return True
 
 
 def read(job: Job) -> Parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress
 from kb.extract.books import read_epub, read_mhtml
 from kb.extract.diagrams import read_canvas, read_drawio, read_excalidraw
 from kb.extract.office.docx import read_docx
@@ -29,11 +29,6 @@ _READERS = {
 def engine(settings: ExtractSettings) -> Engine:
     """The engine of this step, which is part of kb."""
     return kb_engine("office-v2")
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: no other step reads such a file."""
-    return True
 
 
 def read(job: Job) -> Parts:

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
 from kb.domain.citations import part_name
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress
 from kb.errors import ExtractFailed, FileTooLarge, worded
 from kb.extract.office.flow import is_header, table_rows
 from kb.extract.office.odf import joined, repeated, rows_within
@@ -62,11 +62,6 @@ def engine(settings: ExtractSettings) -> Engine:
     """The installed Calamine. Raises: ModelMissing."""
     require("spreadsheets", lacking_packages(("python_calamine", "olefile"), "office"))
     return Engine("calamine", f"{version('python-calamine')}-{_METHOD_VERSION}")
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: no other step reads such a file."""
-    return True
 
 
 def derive(job: Job) -> bytes:

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress
 from kb.errors import ExtractFailed, PasswordNeeded, worded
 from kb.extract.pdf.layout import cover_title, lay_out
 from kb.extract.pdf.pages import REPAIRED_NOTE, OutlineEntry, PdfText, RawBlock, RawPage, Rectangle, Word, body_height
@@ -77,11 +77,6 @@ def engine(settings: ExtractSettings) -> Engine:
 def load_engine(tell: object) -> None:
     """Imports MuPDF into a worker process in advance, which takes a quarter of a second."""
     import pymupdf  # noqa: F401
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: every PDF is read."""
-    return True
 
 
 def derive(job: Job) -> bytes:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.derived import ExtractSettings, Job, Results
+from kb.domain.derived import ExtractSettings, Job
 from kb.extract.pdf.pages import bounds
 from kb.extract.pdf.text import engine as pdf_engine
 from kb.extract.pdf.text import page_of
@@ -58,11 +58,6 @@ class Drawn(NamedTuple):
 def engine(settings: ExtractSettings) -> Engine:
     """The installed MuPDF. Raises: ModelMissing."""
     return pdf_engine(settings)._replace(settings=_DRAWN_AS)
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: somebody asked for a picture."""
-    return True
 
 
 def derive(job: Job) -> bytes:

@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from math import atan2, pi
 from typing import TYPE_CHECKING
 
-from kb.domain.derived import Engine, ExtractSettings, Job, OcrText, Results
+from kb.domain.derived import Engine, ExtractSettings, Job, OcrText
 from kb.domain.results.viewing import PageWords, PlacedWord, TextLine
 from kb.domain.text import stored_text
 from kb.extract.pdf.pages import Rectangle, Word, bounds
@@ -31,11 +31,6 @@ _OVERLAP = 2.0
 def engine(settings: ExtractSettings) -> Engine:
     """The installed MuPDF. Raises: ModelMissing."""
     return pdf_engine(settings)._replace(settings=_READ_AS)
-
-
-def is_needed(earlier: Results) -> bool:
-    """Always: somebody asked for the words."""
-    return True
 
 
 def derive(job: Job) -> bytes:

@@ -410,7 +410,7 @@ def _take_cached(cache: DerivedCache, file: _Stepped) -> None:
     """Removes from `todo` the steps that have cached results or nothing to do, and loads partial results."""
     while file.todo:
         step, name = file.todo[0], file.todo[0].name
-        if step.load().is_needed(file.results):
+        if step.is_needed(file.results):
             known = _cached_pictures(cache, file) if step == OF_PICTURES else cache.get(*file.key(step))
             if known is None or known.startswith(b'{"failed"'):  # as an older kb kept failures
                 break
