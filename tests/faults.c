@@ -19,34 +19,35 @@
 enum { OPEN = 1, WRITE = 2, RENAME = 4, MKDIR = 8, UNLINK = 16, SYNC = 32 };
 
 static char below[4096];
-static int kinds, fails_with, lasts;
+static int is_armed, fails_kind, fails_with, lasts;
 static long at;
-static atomic_long calls;
+static atomic_long calls[SYNC + 1];
 
-/* Counts the calls of `of_kinds` on paths below `directory`; the `nth` fails with `number`, 0 ends the process. With
-   `on` it and all that follow. nth 0 only counts. */
-void fault_arm(const char *directory, int of_kinds, long nth, int number, int on) {
+/* Counts the calls of each kind on paths below `directory`; of `kind`, the `nth` fails with `number`, 0 ends the process.
+   With `on` it and all that follow. nth 0 only counts. */
+void fault_arm(const char *directory, int kind, long nth, int number, int on) {
   snprintf(below, sizeof below, "%s", directory);
   fails_with = number;
   lasts = on;
   at = nth;
-  atomic_store(&calls, 0);
-  kinds = of_kinds;
+  fails_kind = kind;
+  for (int each = OPEN; each <= SYNC; each *= 2) atomic_store(&calls[each], 0);
+  is_armed = 1;
 }
 
-long fault_calls(void) { return atomic_load(&calls); }
+long fault_calls(int kind) { return atomic_load(&calls[kind]); }
 
 static int meets(int kind, const char *path) {
-  if (!(kinds & kind) || !path || strncmp(path, below, strlen(below))) return 0;
-  long call = atomic_fetch_add(&calls, 1) + 1;
-  if (!at || call < at || (call > at && !lasts)) return 0;
+  if (!is_armed || !path || strncmp(path, below, strlen(below))) return 0;
+  long call = atomic_fetch_add(&calls[kind], 1) + 1;
+  if (kind != fails_kind || !at || call < at || (call > at && !lasts)) return 0;
   if (!fails_with) kill(getpid(), SIGKILL);
   errno = fails_with;
   return 1;
 }
 
 static int meets_file(int kind, int descriptor) {
-  if (!(kinds & kind)) return 0;
+  if (!is_armed) return 0;
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
   ssize_t length = readlink(link, path, sizeof path - 1);

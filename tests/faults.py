@@ -36,11 +36,11 @@ class Blow(NamedTuple):
 
 
 class Suffered(NamedTuple):
-    """How a run ended (an exit code, or less the signal), what it wrote, its calls of the blow's kind, its CPU time."""
+    """How a run ended (an exit code, or less the signal), what it wrote, its calls of each kind, its CPU time."""
 
     code: int
     output: str
-    calls: int
+    calls: dict[str, int]
     cpu_s: float
 
 
@@ -72,8 +72,8 @@ class FaultyKb:
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         code = int(self._process.stdout.readline())
-        counted = calls.read_text().split() if calls.exists() else ("0", "0")
-        return Suffered(code, output.read_text(encoding="utf-8", errors="replace"), int(counted[0]), float(counted[1]))
+        counted, cpu_s = json.loads(calls.read_text()) if calls.exists() else ({}, 0.0)
+        return Suffered(code, output.read_text(encoding="utf-8", errors="replace"), counted, cpu_s)
 
     def close(self) -> None:
         """Ends the process."""
@@ -150,7 +150,8 @@ def _suffer(
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         used = os.times()
-        Path(calls).write_text(f"{library.fault_calls()} {used.user + used.system}")
+        counted = {name: library.fault_calls(each) for name, each in KINDS.items()}
+        Path(calls).write_text(json.dumps([counted, used.user + used.system]))
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

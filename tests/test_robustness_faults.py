@@ -28,7 +28,7 @@ import apsw
 import pytest
 from conftest import Vault, make_vault, run_kb, write_notes
 from fake_embedder import PRIMARY, FakeModels, fake_models
-from faults import KINDS, Blow, FaultyKb, Suffered, faulty_kb
+from faults import Blow, FaultyKb, Suffered, faulty_kb
 from ingest_fixtures import Workspace
 from vaults import EMBEDDING
 
@@ -188,13 +188,11 @@ def undisturbed(ground: Ground, name: str) -> dict[str, Any]:
 @cache
 def calls_of(ground: Ground, name: str) -> Sequence[Blow]:
     """Every call that the command of a scenario makes on the data directory."""
-    scenario, blows = SCENARIOS[name], []
-    for kind in KINDS:
-        ground.put(scenario.state)
-        counted = ground.run(*scenario.args, blow=Blow(kind))
-        assert counted.code in (0, 1), counted.output
-        blows += [Blow(kind, nth) for nth in range(1, counted.calls + 1)]
-    return blows
+    scenario = SCENARIOS[name]
+    ground.put(scenario.state)
+    counted = ground.run(*scenario.args)
+    assert counted.code in (0, 1), counted.output
+    return [Blow(kind, nth) for kind, calls in counted.calls.items() for nth in range(1, calls + 1)]
 
 
 def suffer(ground: Ground, scenario: Scenario, blow: Blow, expected: dict[str, Any], *, asks_doctor: bool) -> int:
