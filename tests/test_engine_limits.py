@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import fcntl
-import io
 import json
-import math
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-import wave
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from ingest_fixtures import Workspace, analyse_by_word, counted
-from media_fixtures import MODELS, needs_decoder, needs_whisper
 from unruly_engine import STARVED
 
 from kb.extract.registry import EXTRACTORS, Step
@@ -168,22 +164,3 @@ def test_a_killed_ingest_leaves_no_engine_and_no_folder(
     while worker in spent_by_process():
         time.sleep(0.05)
     assert list(scratch_home.iterdir()) == []
-
-
-@needs_decoder
-@needs_whisper
-def test_twenty_short_recordings_are_all_heard(workspace: Workspace, tmp_path: Path) -> None:
-    workspace.configure(f"storage.cache_dir={tmp_path / 'cache'}", f"storage.model_dir={MODELS}", "audio.language=en")
-    for number in range(20):
-        workspace.write(f"{number:02}.wav", tone_of(300 + 20 * number))
-    assert counted(workspace.ingest()) == {"new": 20}
-
-
-def tone_of(pitch_hz: int) -> bytes:
-    """A recording of one second."""
-    data = io.BytesIO()
-    with wave.open(data, "wb") as file:
-        file.setparams((1, 2, 16_000, 0, "NONE", ""))
-        levels = (int(8000 * math.sin(2 * math.pi * pitch_hz * at / 16_000)) for at in range(16_000))
-        file.writeframes(b"".join(level.to_bytes(2, "little", signed=True) for level in levels))
-    return data.getvalue()

@@ -289,6 +289,28 @@ def test_a_recording_that_was_interrupted_goes_on_from_its_last_stretch(monkeypa
 
 
 @needs_decoder
+@pytest.mark.usefixtures("no_log")
+def test_recordings_of_one_process_are_heard_by_one_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pywhispercpp")
+    opened: list[SpeakingModel] = []
+
+    def open_another(ggml: Path, threads: int) -> SpeakingModel:
+        opened.append(SpeakingModel(segment(0, 100, "Said.")))
+        return opened[-1]
+
+    monkeypatch.setattr(speech, "open_whisper", open_another)
+    monkeypatch.setattr(speech, "engine", lambda settings: Engine("whisper.cpp", "1"))
+    speech.kept_whisper.cache_clear()
+    try:
+        for seconds in (1, 2):
+            derive(Job(wav(tone(seconds)), MediaType("audio/wav"), {}, settings(), lambda progress: None))
+    finally:
+        speech.kept_whisper.cache_clear()
+    (model,) = opened
+    assert len(model.asked) == 2
+
+
+@needs_decoder
 @needs_whisper
 def test_english_sentences_are_heard_at_their_second() -> None:
     transcript = transcribed(SPEECH / "meeting.mp3", MODELS, "en")
