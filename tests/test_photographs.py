@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,7 +22,6 @@ from kb.extract.ocr.geometry import IDENTITY  # noqa: E402
 pytestmark = pytest.mark.slow  # real engines
 
 TURNED_RIGHT = 6
-MOST_CPU_S = 30.0
 
 # Five looks at a copy of 1,000 by 750 pixels: one in each quarter turn and one for labels. To read a picture of 1600 by
 # 1200 as a page after the first look takes more.
@@ -119,11 +117,6 @@ def photo_vault(tmp_path: Path) -> Vault:
     return vault
 
 
-def children_cpu_s() -> float:
-    used = os.times()
-    return used.children_user + used.children_system
-
-
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The pixels of each image that tesseract is given."""
@@ -142,9 +135,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @needs_tesseract
 def test_a_large_photograph_without_text_and_a_spreadsheet_end_no_ingest(photo_vault: Vault) -> None:
-    before = children_cpu_s()
     ran = run_kb("--config", str(photo_vault.config), "ingest", "--no-embed")
-    assert children_cpu_s() - before < MOST_CPU_S
     assert ran.code == 0
     assert "2 new, 0 updated, 0 moved, 0 removed, 0 unchanged, 0 errors" in ran.stdout
     assert "not read: 1 .numbers\n" in ran.stdout
@@ -152,7 +143,7 @@ def test_a_large_photograph_without_text_and_a_spreadsheet_end_no_ingest(photo_v
 
 
 @needs_tesseract
-@pytest.mark.parametrize("picture", [noise, leaves, grating, evening_sky, branches, many_twigs])
+@pytest.mark.parametrize("picture", [hills, noise, leaves, grating, evening_sky, branches, many_twigs])
 def test_a_picture_without_text_is_given_up_early(picture: Callable[[], Image.Image], looked_at: list[int]) -> None:
     image = picture()
     with bounded_work():
