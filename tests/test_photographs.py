@@ -145,7 +145,7 @@ def test_a_large_photograph_without_text_and_a_spreadsheet_end_no_ingest(photo_v
 @needs_tesseract
 @pytest.mark.parametrize("picture", [hills, noise, leaves, grating, evening_sky, branches, many_twigs])
 def test_a_picture_without_text_is_given_up_early(picture: Callable[[], Image.Image], looked_at: list[int]) -> None:
-    image = picture()
+    image = picture().convert("L")
     with bounded_work():
         read = ocr.recognise(image, IDENTITY, image.size, "kor+eng")
     assert 0 < sum(looked_at) < MOST_PIXELS
