@@ -1,7 +1,6 @@
 """An ingest on a Dask cluster: the base is the one that this machine makes, whatever becomes of workers and scheduler.
 
-An eighth of `KB_KILLS` is how many workers are killed at random in the test of that (3 unless it is set): a worker
-takes two seconds to start.
+An eighth of `KB_KILLS` is how many workers are killed at random in the test of that (3 unless it is set).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="kb-cited[cluster] is not installed")
 
-from dask_cluster import DaskCluster, dask_cluster
+from dask_cluster import Dask, DaskCluster, dask_cluster, dask_loaded
 from fake_embedder import PRIMARY, FakeModels, fake_models
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,7 +41,7 @@ from kb.operations.ingest.requests import ingest_request
 from kb.private import kept_private
 from kb.workers.scheduler import is_in_clear
 
-__all__ = ["dask_cluster", "fake_models"]
+__all__ = ["dask_cluster", "dask_loaded", "fake_models"]
 
 pytestmark = pytest.mark.slow
 
@@ -188,9 +187,8 @@ def test_workers_killed_at_random_change_nothing(workspace: Workspace, dask_clus
     def kill() -> None:
         nonlocal killed
         while killed < KILLS and not ended.wait(chosen.uniform(0.1, 0.6)):
-            victim = chosen.choice([each for each in dask_cluster.workers if each.poll() is None])
+            victim = chosen.choice([each for each in dask_cluster.workers if each.is_alive()])
             victim.kill()
-            victim.wait()
             killed += 1
             dask_cluster.start_worker("slow start")
 
@@ -286,7 +284,7 @@ def test_models_are_sent_once_to_the_caches_that_lack_them(
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make certificates")
-def test_certificates_are_those_of_dasks_settings(workspace: Workspace, tmp_path: Path) -> None:
+def test_certificates_are_those_of_dasks_settings(workspace: Workspace, dask_loaded: Dask, tmp_path: Path) -> None:
     import dask
 
     certificate, private_key = tmp_path / "cert.pem", tmp_path / "key.pem"
@@ -301,7 +299,7 @@ def test_certificates_are_those_of_dasks_settings(workspace: Workspace, tmp_path
     named = {f"distributed.comm.tls.{key}": str(path) for key, path in keys.items()}
     variables = {f"DASK_{key.upper().replace('.', '__').replace('-', '_')}": value for key, value in named.items()}
     (tmp_path / "tls").mkdir()
-    with closing(DaskCluster(tmp_path / "tls", variables)) as cluster, dask.config.set(named):
+    with closing(DaskCluster(dask_loaded, tmp_path / "tls", variables)) as cluster, dask.config.set(named):
         assert cluster.address.startswith("tls://")
         cluster.start_worker()
         use(workspace, cluster)
@@ -334,7 +332,6 @@ def test_a_scheduler_that_is_not_there_is_named(
 ) -> None:
     monkeypatch.setattr("kb.workers.scheduler._CONNECT_S", 1)
     dask_cluster.scheduler.kill()
-    dask_cluster.scheduler.wait()
     use(workspace, dask_cluster)
     with pytest.raises(ClusterFailed, match=dask_cluster.address):
         run(workspace)

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="kb-cited[cluster] is not installed")
 
-from dask_cluster import DaskCluster, dask_cluster
+from dask_cluster import DaskCluster, dask_cluster, dask_loaded
 from ingest_fixtures import Workspace
 
 from kb.answer.judging import Judgement
@@ -29,7 +29,7 @@ from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request
 from kb.operations.opening.base import Base, open_base
 
-__all__ = ["dask_cluster"]
+__all__ = ["dask_cluster", "dask_loaded"]
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR") or "/nowhere")
 
