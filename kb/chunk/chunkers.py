@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain, groupby, pairwise
@@ -48,6 +49,7 @@ from kb.domain.text import Range
 from kb.errors import ExtractFailed, worded
 from kb.language.sentences import trimmed
 
+_SPACE = re.compile(r"\s*")
 _PLUGIN_HINT = "tell its author, or take it out of plugins.chunkers"
 
 
@@ -139,8 +141,8 @@ def _chunk_sections(doc: Document, sections: Iterator[range], policy: ChunkPolic
         if piece.end == end and isinstance(block.span, LineSpan) and block.span.char_end is not None:
             return max(last, block.span.end)
         if block.kind == "table":
-            below = piece.end + len(text[piece.end : end]) - len(text[piece.end : end].lstrip())
-            return max(last, bisect.bisect_right(starts, below) - 1)
+            below = _SPACE.match(text, piece.end, end)
+            return max(last, bisect.bisect_right(starts, below.end() if below else piece.end) - 1)
         return last
 
     return cut(doc, ranges, sections, spans_of, policy)
