@@ -167,6 +167,13 @@ def test_every_view_is_printed_whole(browser: Browser, served: Served) -> None:
         assert "4 documents" in printed(page)
 
 
+def test_a_part_of_the_vault_that_there_is_not_is_the_map(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?page=another")
+        page.wait_for_selector(".months")
+        assert page.locator(".parts [aria-current=page]").get_attribute("data-page") == "vault"
+
+
 def test_the_bars_of_a_phone_leave_room_for_the_hits(browser: Browser, served: Served) -> None:
     with let_in(browser, served, width=390, height=844) as watched:
         page = watched.go(served, "/?q=bilge pump")

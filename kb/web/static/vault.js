@@ -13,10 +13,11 @@ const SHOWS = { vault: showMap, changes: showChanges, runs: showRuns };
 
 /** The part that the state names, below the names of all. */
 export async function showVault(state, holder, go) {
-  const parts = h("nav", { class: "segments parts", "aria-label": t("parts") }, PARTS.map(([page, word]) => h("a", { href: address({ ...EMPTY, page }), "data-page": page, "aria-current": page === state.page ? "page" : null }, t(word))));
+  const shown = state.page in SHOWS ? state.page : "vault";
+  const parts = h("nav", { class: "segments parts", "aria-label": t("parts") }, PARTS.map(([page, word]) => h("a", { href: address({ ...EMPTY, page }), "data-page": page, "aria-current": page === shown ? "page" : null }, t(word))));
   const body = h("div", {});
   holder.replaceChildren(h("div", { class: "vault" }, h("h1", {}, t("yourVault")), parts, body));
-  await (SHOWS[state.page] ?? showMap)(state, body, go);
+  await SHOWS[shown](state, body, go);
 }
 
 /** The map, and the documents by their folders. */
