@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -62,7 +61,6 @@ def visible_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-@lru_cache(maxsize=4096)
 def as_name(uri: str) -> str:
     """A path or citation, percent-encoded where it could be taken for more than a name; `fetch` takes it.
 
