@@ -328,7 +328,7 @@ class IngestRun:
         return False
 
     def is_stored_first(self, read: ReadDocument) -> bool:
-        """Whether a document is to be stored before its pictures are read: not without text or if stored."""
+        """Whether a document is to be stored before its pictures are read: one with text that is not stored yet."""
         document = read.document
         path = document.workspace_path
         if not read.chunks or path in self.read_again:
