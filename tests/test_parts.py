@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kb
@@ -48,6 +48,7 @@ def paragraphs(*texts: str) -> Parts:
     return Parts(tuple(Part(part_name(para=at), (PartBlock("paragraph", text),)) for at, text in enumerate(texts, 1)))
 
 
+@example(",", 1, None)
 @given(names, st.integers(1, 10**6), st.none() | st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)))
 def test_names_that_formats_give_read_back(sheet: str, row: int, chars: tuple[int, int] | None) -> None:
     start, end = (None, None) if chars is None else (min(chars), max(chars))

@@ -234,7 +234,7 @@ class PartCitation(NamedTuple):
             f"{', ' if key == 'picture' else ' '}{word}{'s' if word and '–' in value else ''}{' ' * bool(word)}{value}"
             for key, word, value in words
         )
-        shown = "".join(said).lstrip(", ")
+        shown = "".join(said).removeprefix(",").removeprefix(" ")
         over = self.section
         if over and not shown.startswith(over):
             return f"{over}, {shown}"
