@@ -215,7 +215,7 @@ def test_the_last_places_of_a_search_are_of_the_other_language(fake_models: Fake
         pages = [await client.call_tool("search", asked)]
         while cursor := pages[-1].structured_content["next_cursor"]:
             pages.append(await client.call_tool("search", {**asked, "cursor": cursor}))
-        others = {"lang": "ko"}, {"mode": "lexical"}, {"limit": 2}, {"max_tokens": 400}
+        others = {"lang": "ko"}, {"mode": "lexical"}, {"limit": 2}, {"max_tokens": 300}
         return [*pages, *[await client.call_tool("search", {**asked, **each}) for each in others]]
 
     *pages, of_korean, by_words, of_two, of_few_tokens = here(made, talk)
