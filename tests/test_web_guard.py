@@ -28,16 +28,29 @@ def served(vault: Vault) -> Iterator[Served]:
 
 def test_the_address_with_the_token_lets_a_browser_in(served: Served) -> None:
     host = {"host": f"127.0.0.1:{served.port}"}
-    entered = served.ask("/", {"token": served.keys.token, "q": 'a&b "c"'}, headers=host)
+    token = served.guard.token
+    entered = served.ask("/", {"token": token, "q": 'a&b "c"'}, headers=host)
     assert entered.status == 200
     cookie = entered.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert b'url=/?q=a%26b+%22c%22"' in entered.body
-    assert served.keys.token.encode() not in entered.body
+    assert token.encode() not in entered.body
     shown = served.ask("/", headers={**host, "cookie": cookie.partition(";")[0]})
     assert shown.status == 200
     assert b"/static/page.js" in shown.body
+
+
+def test_an_address_lets_one_browser_in(served: Served) -> None:
+    host = {"host": f"127.0.0.1:{served.port}"}
+    token = served.guard.token
+    assert served.ask("/", {"token": token}, headers=host).status == 200
+    second = served.ask("/", {"token": token}, headers=host)
+    assert (second.status, "set-cookie" in second.headers) == (403, False)
+    again = served.ask("/", {"token": token, "q": "gateway"})  # by the browser that was let in
+    assert (again.status, b'url=/?q=gateway"' in again.body) == (200, True)
+    assert served.renewed[-1] == served.guard.token != token
+    assert served.ask("/", {"token": served.renewed[-1]}, headers=host).status == 200
 
 
 @pytest.mark.parametrize("cookie", ["", "kb_1=x", "kb_{port}=guess", "kb_{port}=", ";;=", 'kb_{port}="'])
@@ -62,7 +75,7 @@ def test_a_wrong_token_lets_nobody_in(served: Served) -> None:
 def test_a_foreign_name_that_resolves_to_this_machine_is_refused(host: str, served: Served) -> None:
     headers = {**served.let_in, "host": host.format(port=served.port)}
     assert served.ask("/api/search", {"q": "gateway"}, headers=headers).status == 421
-    assert served.ask("/", {"token": served.keys.token}, headers=headers).status == 421
+    assert served.ask("/", {"token": served.guard.token}, headers=headers).status == 421
 
 
 @pytest.mark.parametrize(
@@ -172,8 +185,15 @@ def test_the_address_it_prints_opens_and_ctrl_c_ends_it(vault: Vault) -> None:
             urlopen(address.partition("?")[0])
         assert refused.value.code == 403
         refused.value.close()
+        with pytest.raises(HTTPError) as refused:
+            urlopen(address)
+        assert refused.value.code == 403
+        refused.value.close()
+        assert process.stderr is not None
+        told = process.stderr.readline() + process.stderr.readline()
+        with urlopen(told.split()[-1]) as entered:
+            assert entered.status == 200
     assert process.returncode == 0
-    assert process.stderr is not None
 
 
 def test_a_port_that_is_taken_is_told(vault: Vault) -> None:

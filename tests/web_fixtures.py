@@ -17,7 +17,7 @@ from conftest import Vault
 from kb.config import load
 from kb.operations.inspect.pictures import PdfPages
 from kb.operations.opening.base import open_base
-from kb.web.guard import Keys, new_keys
+from kb.web.guard import Guard, Keys, new_key
 from kb.web.serve import page_app
 
 
@@ -44,11 +44,13 @@ class Served(NamedTuple):
 
     port: int
     keys: Keys
+    guard: Guard
+    renewed: list[str]
 
     @property
     def address(self) -> str:
-        """The address that lets a browser in."""
-        return f"http://127.0.0.1:{self.port}/?token={self.keys.token}"
+        """The address that lets the next browser in."""
+        return f"http://127.0.0.1:{self.port}/?token={self.guard.token}"
 
     @property
     def let_in(self) -> dict[str, str]:
@@ -100,15 +102,16 @@ def serving(vault: Vault, *settings: str, may_write: bool = False) -> Iterator[S
     listening.bind(("127.0.0.1", 0))
     listening.listen()
     port = int(listening.getsockname()[1])
-    keys = new_keys()
+    keys = Keys(new_key(), new_key())
+    renewed: list[str] = []
     config = load(str(vault.config), settings)
     with open_base(config, many=True, audience="page") as session, closing(PdfPages(config)) as pages:
-        app = page_app(session, pages, keys, port, may_write=may_write)
+        app = page_app(session, pages, keys, port, renewed.append, may_write=may_write)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            yield Served(port, keys)
+            yield Served(port, keys, app, renewed)
         finally:
             server.should_exit = True
             thread.join()

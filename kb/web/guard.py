@@ -3,7 +3,8 @@
 Any program of this machine, and any page of the web that the browser shows, can send requests to 127.0.0.1. So a
 request is answered only where it is addressed to this server by name (`Host`: a foreign name that resolves to
 127.0.0.1, DNS rebinding, is refused), comes from no other page (`Origin`, `Sec-Fetch-Site`), and has the key that the
-address with the token gave the browser. What changes anything takes a POST with a second token, which only the page
+address with the token gave the browser. A token lets one browser in: what stays in a history is of no use to another.
+What changes anything takes a POST with a second token, which only the page
 knows. All answers tell the browser to run scripts of this server alone and to fetch from nowhere else.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
@@ -51,22 +52,26 @@ CSRF_HEADER = "x-kb-csrf"
 
 
 class Keys(NamedTuple):
-    """The keys a browser must send, new for each start: in the address, in its cookie, with each POST."""
+    """The keys a browser must send, new for each start: in its cookie, with each POST."""
 
-    token: str
     cookie: str
     csrf: str
 
 
-def new_keys() -> Keys:
-    """Three keys of 192 random bits."""
-    return Keys(*(secrets.token_urlsafe(24) for _ in range(3)))
+def new_key() -> str:
+    """192 random bits."""
+    return secrets.token_urlsafe(24)
 
 
 class Guard:
-    """Passes allowed requests to `app`, and sets the headers of every response."""
+    """Passes allowed requests to `app`, and sets the headers of every response.
 
-    def __init__(self, app: ASGIApp, keys: Keys, port: int) -> None:
+    `token` is what the address must hold that lets the next browser in; when one has used it, `renewed` gets the next.
+    """
+
+    def __init__(self, app: ASGIApp, keys: Keys, port: int, renewed: Callable[[str], None]) -> None:
+        self.token = new_key()
+        self._renewed = renewed
         self._app = app
         self._keys = keys
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
@@ -90,8 +95,12 @@ class Guard:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         token = dict(query).get(TOKEN_PARAMETER)
         if scope["method"] == "GET" and scope["path"] == "/" and token is not None:
-            if not secrets.compare_digest(token.encode(), self._keys.token.encode()):
-                return _locked("That address is of an earlier start.")
+            is_new = secrets.compare_digest(token.encode(), self.token.encode())
+            if not is_new and not self._is_let_in(headers):
+                return _locked("That address has been used, or is of an earlier start.")
+            if is_new:
+                self.token = new_key()
+                self._renewed(self.token)
             return self._way_in([(name, value) for name, value in query if name != TOKEN_PARAMETER])
         origin = headers.get("origin")
         if origin is not None and origin not in (f"http://{host}",):
@@ -100,7 +109,7 @@ class Guard:
             if headers.get("sec-fetch-mode") == "navigate":
                 return _locked("Another page's link led here; kb opens for nobody but you.")
             return _refused(403, "the request comes from another page")
-        if not secrets.compare_digest(self._shown_cookie(headers).encode(), self._keys.cookie.encode()):
+        if not self._is_let_in(headers):
             return _locked("This browser has not been let in.")
         if scope["method"] in ("GET", "HEAD"):
             return None
@@ -128,12 +137,12 @@ class Guard:
         entered.set_cookie(self._cookie, self._keys.cookie, path="/", httponly=True, samesite="strict")
         return entered
 
-    def _shown_cookie(self, headers: Mapping[str, str]) -> str:
+    def _is_let_in(self, headers: Mapping[str, str]) -> bool:
         try:
             found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
         except CookieError:
-            return ""
-        return found.value if found is not None else ""
+            return False
+        return found is not None and secrets.compare_digest(found.value.encode(), self._keys.cookie.encode())
 
 
 def _with_headers(send: Send) -> Send:
@@ -155,7 +164,7 @@ def _refused(status: int, why: str) -> Response:
             "schema_version": "error.v1",
             "code": "not_allowed",
             "message": why,
-            "hint": "open the address that kb web printed",
+            "hint": "open the address that kb web printed last",
             "details": {},
         },
         status_code=status,
@@ -177,9 +186,9 @@ def _locked(why: str) -> Response:
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>kb</title><style>{_LOCKED_STYLE}</style><h1>Not open here</h1><p>{why}</p>"
-        "<p>Open the address that <code>kb web</code> printed in its terminal; it holds a key that is new each time it "
-        'starts.</p><p lang="ko">터미널에서 <code>kb web</code>이 출력한 주소를 여세요. '
-        "주소의 열쇠는 시작할 때마다 새로 만들어집니다.</p>",
+        "<p>Open the address that <code>kb web</code> printed last in its terminal; the key in it lets one browser "
+        'in.</p><p lang="ko">터미널에서 <code>kb web</code>이 마지막으로 출력한 주소를 여세요. '
+        "주소의 열쇠는 브라우저 하나만 엽니다.</p>",
         status_code=403,
         headers={"content-security-policy": _LOCKED_POLICY},
     )

@@ -24,7 +24,7 @@ from kb.errors import FileError, InvalidCitation, KbError, NotFound, NotIndexed,
 from kb.operations.inspect.pictures import PdfPages
 from kb.operations.opening.base import Base
 from kb.operations.serving import HOST, listen, load_models
-from kb.web.guard import TOKEN_PARAMETER, Guard, Keys, new_keys
+from kb.web.guard import TOKEN_PARAMETER, Guard, Keys, new_key
 from kb.web.routes import page_routes
 from kb.wire.derive import to_wire
 
@@ -33,20 +33,33 @@ STATIC = Path(__file__).with_name("static")
 
 
 def serve(
-    session: Base, port: int | None, *, may_write: bool, opens: bool, question: str, tell: Callable[[str], None]
+    session: Base,
+    port: int | None,
+    *,
+    may_write: bool,
+    opens: bool,
+    question: str,
+    tell: Callable[[str], None],
+    tell_next: Callable[[str], None],
 ) -> None:
     """Serves until the process is stopped. `port` None: the usual one, or any free one.
 
-    `tell` gets the address as soon as the server listens; `opens` opens it in a browser, with the `question`.
+    `tell` gets the address as soon as the server listens; `opens` opens it in a browser, with the `question`. An
+    address lets one browser in, and then `tell_next` gets that for another.
     Raises: UsageError for a port that is taken.
     """
     listening = listen(port, USUAL_PORT)
     with listening, closing(PdfPages(session.config)) as pages:
         taken = int(listening.getsockname()[1])
-        keys = new_keys()
-        app = page_app(session, pages, keys, taken, may_write=may_write)
-        words = {TOKEN_PARAMETER: keys.token, **({"q": question} if question else {})}
-        address = f"http://{HOST}:{taken}/?{urlencode(words)}"
+
+        def address_of(token: str, **asked: str) -> str:
+            return f"http://{HOST}:{taken}/?{urlencode({TOKEN_PARAMETER: token, **asked})}"
+
+        def renewed(token: str) -> None:
+            tell_next(address_of(token))
+
+        app = page_app(session, pages, Keys(new_key(), new_key()), taken, renewed, may_write=may_write)
+        address = address_of(app.token, **({"q": question} if question else {}))
         server = uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -83,14 +96,17 @@ def _open(address: str, path: Path) -> None:
         webbrowser.get().open(path.as_uri())
 
 
-def page_app(session: Base, pages: PdfPages, keys: Keys, port: int, *, may_write: bool) -> Guard:
-    """The page as an ASGI application, for a server that listens on 127.0.0.1:`port`."""
+def page_app(
+    session: Base, pages: PdfPages, keys: Keys, port: int, renewed: Callable[[str], None], *, may_write: bool
+) -> Guard:
+    """The page as an ASGI application, for a server that listens on 127.0.0.1:`port`; `renewed` as for `Guard`."""
     routes = [
         Route("/", _page),
         Mount("/static", StaticFiles(directory=STATIC)),
         *page_routes(session, pages, keys.csrf, may_write=may_write),
     ]
-    return Guard(Starlette(routes=routes, exception_handlers={KbError: _error, 404: _no_such_address}), keys, port)
+    app = Starlette(routes=routes, exception_handlers={KbError: _error, 404: _no_such_address})
+    return Guard(app, keys, port, renewed)
 
 
 def _page(request: Request) -> Response:

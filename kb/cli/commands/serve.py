@@ -95,7 +95,7 @@ Examples:
 def web_command(call: Call, question: tuple[str, ...], port: int | None, opens: bool, allow_write: bool) -> None:
     """Search, ask and read on a page in your browser, until Ctrl-C.
 
-    The server listens on this machine only (127.0.0.1). Its address contains a key that is new at each start; requests
+    The server listens on this machine only (127.0.0.1). Its address contains a key that lets one browser in; requests
     without it are refused. The page loads nothing from other hosts and runs no code from documents.
     """
     require("kb web", lacking_packages(("starlette", "uvicorn", "nh3"), "web"))
@@ -105,10 +105,13 @@ def web_command(call: Call, question: tuple[str, ...], port: int | None, opens: 
         click.echo(f"kb's page: {plain_line(address)}")
         click.echo("Ctrl-C ends it", err=True)
 
+    def tell_next(address: str) -> None:
+        click.echo(f"a browser was let in; for another one: {plain_line(address)}", err=True)
+
     may_write = not is_read_only()
     with _readable_session(call, audience="page") as session:
         may = {"may_write": allow_write and may_write, "opens": opens and may_write}
-        room.serve(session, port, **may, question=" ".join(question), tell=tell)
+        room.serve(session, port, **may, question=" ".join(question), tell=tell, tell_next=tell_next)
 
 
 @click.group(

@@ -321,7 +321,7 @@ export const TABLE = {
   error_away: ["kb does not answer.", "kb가 응답하지 않습니다."],
   hint_away: ["Is kb web still running? Start it again and open the address that it prints.", "kb web이 실행 중인지 확인하고, 다시 시작한 뒤 출력된 주소를 여세요."],
   error_locked: ["kb web was started again since this page was opened.", "이 화면을 연 뒤 kb web이 다시 시작되었습니다."],
-  hint_locked: ["Open the address that it printed in its terminal.", "터미널에 출력된 주소를 여세요."],
+  hint_locked: ["Open the address that it printed last in its terminal.", "터미널에 마지막으로 출력된 주소를 여세요."],
   error_query_syntax: ["The words are written as an expression that cannot be read.", "검색식을 읽을 수 없습니다."],
   hint_query_syntax: ["Without the quotes around it, it is searched as words.", "바깥 따옴표를 빼면 단어로 찾습니다."],
   error_model_missing: ["Meaning needs a model, and none is installed or no note has vectors yet.", "의미로 찾으려면 모델이 필요한데, 설치되지 않았거나 노트에 벡터가 없습니다."],
