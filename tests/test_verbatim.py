@@ -28,7 +28,7 @@ from kb.domain.search import Passage, Sentence
 from kb.domain.text import WorkspacePath, stored_text
 from kb.extract.registry import EXTRACTORS
 from kb.language.sentences import sentences
-from kb.retrieve.snippet import below_headings, find_matches, make_snippet
+from kb.retrieve.snippet import below_headings, find_matches, make_snippet, whole_words
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DATA = os.environ.get("KB_DATA")
@@ -201,6 +201,29 @@ def test_windows_begin_and_end_at_words() -> None:
 )
 def test_what_counts_as_a_match(text: str, term: str, found: list[str]) -> None:
     assert [text[start:end] for start, end in find_matches(text, [term])] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "marked"),
+    [
+        ("서하나가 하나를 하나 샀다", ["하나"], ["하나", "하나"]),
+        ("당번은 이번 주 3번, 번호는 두 번만", ["번"], ["번", "번"]),
+        ("먹었다, 먹는다, 먹구름", ["먹"], ["먹", "먹"]),
+        ("주간회의와 회의록, 긴회의", ["회의"], ["회의", "회의"]),
+        ("리튬배터리, 새배터리", ["배터리"], ["배터리", "배터리"]),
+        ("재시도를 시도한다, 첫시도", ["재", "시도"], ["재", "시도", "시도"]),
+        ("répété en été", ["été"], ["été"]),
+        ("회의中에 議", ["中", "議"], ["中", "議"]),
+    ],
+)
+def test_a_mark_is_a_word_and_not_a_part_of_another(text: str, terms: list[str], marked: list[str]) -> None:
+    assert [text[start:end] for start, end in whole_words(text, find_matches(text, terms))] == marked
+
+
+def test_what_is_no_word_moves_the_window_and_has_no_mark() -> None:
+    snippet = make_snippet("앞말 " * 50 + "당번이다 " + "뒷말 " * 50, ["번"], 40)
+    assert "당번" in snippet.text
+    assert snippet.matches == ()
 
 
 def test_decomposed_text_is_matched_and_shown_composed() -> None:

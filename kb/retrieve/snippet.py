@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 from kb.domain.search import Snippet
 from kb.domain.text import Range, stored_text
+from kb.language.words import is_ending, is_syllable
 
 _ELLIPSIS = "…"
 _FENCES = ("```", "~~~")
@@ -24,6 +25,8 @@ _UNREAD = ("<", "{", "import ", "export ", "%%")
 _TARGET = r"(?<=\]\()[^()\s]+(?:\([^()\s]*\)[^()\s]*)*"
 _LONGEST_TARGET = 40
 _PHRASE = 100
+_LONGEST_ENDING = 8
+_LAST_LATIN = "\u024f"
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
@@ -64,7 +67,7 @@ def _is_ruler(line: str) -> bool:
 
 
 def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
-    """The part of `text` with the most matches, at most `snippet_chars` characters long.
+    """The part of `text` with the most matches, at most `snippet_chars` characters; matches are whole words.
 
     The text is unchanged, except that white space outside of code is folded, and that an ellipsis replaces what comes
     before and after the part, long link targets, lines of only tags, components or statements, and rulers below table
@@ -75,12 +78,12 @@ def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
     flat = folded.replace(_LEFT_OUT, _ELLIPSIS)
     matches = find_matches(flat, terms)
     if len(flat) <= snippet_chars:
-        return Snippet(flat, _LEFT_OUT not in folded, tuple(matches))
+        return Snippet(flat, _LEFT_OUT not in folded, tuple(whole_words(flat, matches)))
     start, end = _window(flat, matches, max(1, snippet_chars - 2 * len(_ELLIPSIS)))
     head = _ELLIPSIS if start else ""
     tail = _ELLIPSIS if end < len(flat) else ""
     shift = len(head) - start
-    shown = tuple((a + shift, b + shift) for a, b in matches if a >= start and b <= end)
+    shown = tuple((a + shift, b + shift) for a, b in whole_words(flat, matches) if a >= start and b <= end)
     return Snippet(head + flat[start:end] + tail, False, shown)
 
 
@@ -130,6 +133,31 @@ def find_matches(text: str, terms: Sequence[str]) -> list[Range]:
     """
     pattern = _any_of(tuple(terms))
     return [match.span() for match in pattern.finditer(text)] if pattern else []
+
+
+def whole_words(text: str, found: Iterable[Range]) -> Iterator[Range]:
+    """The ranges, of ascending ones, that a reader takes for words: not 하나 in 서하나, nor 번 in 당번 or 번호.
+
+    Adjacent ranges are one word. A Latin one begins a word. A Korean one of a syllable begins a word that goes on with
+    particles and endings; one of two begins a word, or has two syllables before it; a longer one may be anywhere.
+    """
+    run: list[Range] = []
+    for each in found:
+        if run and run[-1][1] != each[0]:
+            yield from run if _is_word(text, run[0][0], run[-1][1]) else ()
+            run = []
+        run.append(each)
+    if run and _is_word(text, run[0][0], run[-1][1]):
+        yield from run
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    if not is_syllable(text[start]):
+        return text[start] > _LAST_LATIN or not text[start - 1 : start].isalnum()
+    before = sum(1 for _ in takewhile(is_syllable, reversed(text[max(0, start - 2) : start])))
+    if end - start > 1:
+        return end - start > 2 or before != 1
+    return not before and is_ending("".join(takewhile(is_syllable, text[end : end + _LONGEST_ENDING])))
 
 
 @lru_cache(maxsize=64)
@@ -205,7 +233,7 @@ def code_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
     lines = _outdented(stored_text(text).split("\n"))
     whole = "\n".join(lines)
     if len(whole) <= snippet_chars:
-        return Snippet(whole, True, tuple(find_matches(whole, terms)))
+        return Snippet(whole, True, _marks(whole, terms))
     found = [len({line[a:b].lower() for a, b in find_matches(line, terms)}) for line in lines]
     best = max(range(len(lines)), key=lambda at: (found[at], -at))
     first = last = best
@@ -220,7 +248,11 @@ def code_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
         if not grown:
             break
     shown = "\n".join(lines[first : last + 1])[:snippet_chars]
-    return Snippet(shown, False, tuple(find_matches(shown, terms)))
+    return Snippet(shown, False, _marks(shown, terms))
+
+
+def _marks(text: str, terms: Sequence[str]) -> tuple[Range, ...]:
+    return tuple(whole_words(text, find_matches(text, terms)))
 
 
 def _outdented(lines: Sequence[str]) -> list[str]:

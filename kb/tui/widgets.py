@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, chop_cells
@@ -28,6 +28,8 @@ from kb.domain.kinds import KINDS
 from kb.domain.results.answers import AnswerSummary
 from kb.domain.results.viewing import DocumentView
 from kb.domain.search import Passage
+from kb.domain.text import Range
+from kb.retrieve.snippet import whole_words
 from kb.tui.rows import (
     answer_row,
     answer_text,
@@ -300,9 +302,12 @@ class Preview(ScrollView, can_focus=True):
 
     def _go_to_match(self) -> None:
         cited = [index for index, row in enumerate(self._rows) if row.is_cited]
-        matches = (index for index in cited if self._words and self._words.search(self._rows[index].text.plain))
+        matches = (index for index in cited if any(self._matches(self._rows[index].text.plain)))
         at = next(matches, cited[0] if cited else 0)
         self.scroll_to(0, max(0, at - self.size.height // 2), animate=False, force=True)
+
+    def _matches(self, line: str) -> Iterator[Range]:
+        return whole_words(line, (match.span() for match in self._words.finditer(line))) if self._words else iter(())
 
     def say(self, text: str) -> None:
         """Shows a message instead of a document."""
@@ -325,8 +330,8 @@ class Preview(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         row, console = self._rows[index], self.app.console
         text = row.text.copy()
-        if self._words is not None:
-            text.highlight_regex(self._words, style="match")
+        for start, end in self._matches(text.plain):
+            text.stylize("match", start, end)
         line = text
         if self._gutter:
             number = str(row.number) if row.begins and self._shown.first else ""

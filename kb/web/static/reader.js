@@ -260,10 +260,16 @@ async function showPicture(holder, from) {
   }
 }
 
+const scrollsItself = (part) => getComputedStyle(part).overflowY === "auto";
+
 /** Scrolls there, and again as long as what comes into sight turns out higher or lower than it was taken for. */
 function bringIntoSight(cited, block, frames = 10) {
   const isLong = cited.offsetHeight > innerHeight / 2;
-  cited.scrollIntoView({ block: isLong ? "start" : block });
+  const part = cited.closest(".both > :is(.note, .lines)");
+  if (part && scrollsItself(part)) {
+    const above = isLong ? 0 : (part.clientHeight - cited.offsetHeight) / 2;
+    part.scrollTop += cited.getBoundingClientRect().top - part.getBoundingClientRect().top - above; // the page stays at the title
+  } else cited.scrollIntoView({ block: isLong ? "start" : block });
   const { top } = cited.getBoundingClientRect();
   if (frames === 0) return;
   requestAnimationFrame(() => {
@@ -290,9 +296,18 @@ function scrollToPlace(reader, state) {
   }
   for (const part of reader.querySelectorAll(".note, .lines, .speech, .in-parts")) {
     const cited = part.querySelector(".row-of.cited, .cited");
-    if (cited) bringIntoSight(cited, "center");
+    if (!cited) continue;
+    bringIntoSight(cited, "center");
+    if (!scrollsItself(part)) break; // the other form is below this one
   }
   if (!reader.querySelector(".cited")) reader.scrollTop = 0;
+}
+
+/** Whether letters of a text are a word or begin one; Korean ones may be behind two syllables, three and more anywhere. */
+function isWord(text, start, end) {
+  const before = text.slice(Math.max(0, start - 2), start);
+  if (!/^[가-힣]/u.test(text.slice(start, end))) return text[start] > "\u024f" || !/[\p{L}\p{N}]$/u.test(before);
+  return end - start > 2 || !/(^|[^가-힣])[가-힣]$/u.test(before);
 }
 
 /** Marks what an answer quotes, or the words of the question where the place is, without touching the text. A place that has them has no tint. */
@@ -318,6 +333,7 @@ function markWords(reader, { q, at }) {
       const text = node.data.toLowerCase();
       for (const word of asked) {
         for (let from = text.indexOf(word); from >= 0 && ranges.length < 500; from = text.indexOf(word, from + word.length)) {
+          if (!isWord(text, from, from + word.length)) continue;
           const range = new Range();
           range.setStart(node, from);
           range.setEnd(node, from + word.length);
