@@ -54,6 +54,10 @@ RECALLED, LEAST_RECALL = 10, 0.98
 ROUNDS, SCANNED = 3, 20
 
 _BARE_WORDS = "SELECT rowid, rank FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY rank LIMIT ?"
+_NEAREST = """
+SELECT c.chunk_id FROM (SELECT chunk_rowid, distance FROM vec_primary WHERE embedding MATCH ? AND k = ?) AS v
+JOIN chunks AS c USING (chunk_rowid) ORDER BY v.distance, c.chunk_id
+"""
 _SAYS = "Beside the question's embedding. The bare libraries fuse nothing, weigh nothing and read no text."
 
 Result = TypeVar("Result")
@@ -200,8 +204,7 @@ def _searched(config_path: Path, filled: Filled) -> Searched:
             words_ms.append(_cpu_ms(partial(_words, base.db, words, depth)))
             near_ms.append(_cpu_ms(partial(_near, base.db, ann, question.vector.tobytes(), depth)))
         for question in filled.questions[:SCANNED]:
-            exact = queries.select_nearest_primary(base.db, embedding=question.vector.tobytes(), k=depth)
-            wanted = {row.chunk_id for row in exact[:RECALLED]}
+            wanted = set(_nearest(base.db, question.vector.tobytes(), depth)[:RECALLED])
             found = {hit.chunk_id for hit in search(question, "vector").hits[:RECALLED]}
             shares.append(len(wanted & found) / RECALLED)
     return Searched(wall_ms, cpu_ms, words_ms, near_ms, float(np.mean(shares)), resident_mb)
@@ -221,8 +224,13 @@ def _words(db: Connection, words: str, depth: int) -> object:
 
 def _near(db: Connection, ann: LanceTable | None, vector: bytes, depth: int) -> object:
     if ann is None:
-        return queries.select_nearest_primary(db, embedding=vector, k=depth)
+        return _nearest(db, vector, depth)
     return ann_neighbours(ann, vector, depth)
+
+
+def _nearest(db: Connection, vector: bytes, depth: int) -> list[str]:
+    """The ids of the exactly nearest chunks."""
+    return [row[0] for row in db.execute(_NEAREST, (vector, depth))]
 
 
 def _search(db: Connection, ann: LanceTable | None, question: Question, mode: SearchMode) -> SearchResult:

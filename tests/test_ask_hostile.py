@@ -10,7 +10,7 @@ from answer_passages import ScriptedModel, passage
 from conftest import Ran, Vault, kb_in, make_vault
 from hostile_documents import DOCUMENTS, Hostile
 
-from kb.answer.prompt import TEMPLATE_VERSIONS, build_prompt
+from kb.answer.prompt import build_prompt
 from kb.config import load
 from kb.domain.answers import Answer, AskEvent, Generated, Turn
 from kb.domain.generation import LanguageModel
@@ -36,7 +36,7 @@ def is_control(char: str) -> bool:
     return (unicodedata.category(char) == "Cc" and char not in "\n\t") or unicodedata.bidirectional(char) in BIDI
 
 
-@pytest.mark.parametrize("version", TEMPLATE_VERSIONS)
+@pytest.mark.parametrize("version", ["rag-v1", "rag-v2", "rag-v3"])
 @hostile
 def test_every_line_of_a_source_stands_behind_its_bar(version: str, document: Hostile) -> None:
     given = (passage(1, document.text, headings=[document.attempt]), passage(2, "An honest line.", headings=["Honest"]))

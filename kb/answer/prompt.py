@@ -20,8 +20,6 @@ from kb.domain.text import stored_text
 from kb.errors import PromptTooLong
 from kb.language.sentences import sentences
 
-TEMPLATE_VERSIONS = ("rag-v1", "rag-v2", "rag-v3")
-
 _TEMPLATES = Path(__file__).with_name("templates")
 
 # A model's whole reply where the sources contain no answer.

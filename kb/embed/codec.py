@@ -1,13 +1,12 @@
-"""Packs and unpacks vectors as little-endian float32, the form in both vector stores, and normalises them.
+"""Unpacks vectors from little-endian float32, the form in both vector stores, and normalises them.
 
-Packing works without numpy, so that a search in a fresh process need not load it.
+Unpacking works without numpy, so that a search in a fresh process need not load it.
 """
 
 from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kb.errors import ModelError
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
 
 FLOAT_BYTES = 4
 _SMALLEST_NORM = 1e-12
-
-
-def pack_vector(values: Iterable[float]) -> bytes:
-    """float32[dimensions] as little-endian bytes."""
-    floats = array("f", values)
-    if sys.byteorder == "big":
-        floats.byteswap()
-    return floats.tobytes()
 
 
 def unpack_vector(data: bytes, dimensions: int | None = None) -> array[float]:
