@@ -1,7 +1,7 @@
 """Shared by every command: the session, opened on first use; help with examples; the kinds of options.
 
-click trims help texts with `inspect`, which imports Python's parser and disassembler, and looks for translations. A
-cold search avoids both (`kb.cli.deferred`), because the functions of this file declare the options.
+click trims help texts with `inspect`, which imports Python's parser and disassembler. A cold search avoids it
+(`kb.cli.deferred`), because the functions of this file declare the options.
 """
 
 from __future__ import annotations
