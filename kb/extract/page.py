@@ -12,9 +12,10 @@ from kb.domain.ids import AssetId, Json
 from kb.domain.text import WorkspacePath
 from kb.extract.decode import Decoded, decode
 from kb.extract.document_builder import DocumentBuilder
-from kb.extract.hypertext import HtmlBlock, Hypertext, read_hypertext
+from kb.extract.hypertext import Hypertext, read_hypertext
 from kb.extract.laid import LaidText
 from kb.extract.lined_pictures import LinedPictures
+from kb.extract.page_content import HtmlBlock
 from kb.extract.parts import FoundPicture
 from kb.extract.pictures import inline_picture
 from kb.extract.registry import EXTRACTORS
