@@ -468,7 +468,7 @@ class ExposureConfig(Section):
 
 
 class UiConfig(Section):
-    """The look of `kb ui`."""
+    """The colours and the language of `kb ui`."""
 
     theme = key(
         "auto",

@@ -102,7 +102,7 @@ class CodeFound(NamedTuple):
 
     @property
     def shown_rivals(self) -> float:
-        """The share, 0 to 1, of `rivals` that an answer has room to show."""
+        """The share, 0 to 1, of `rivals` that fit among the places of an answer."""
         return min(1.0, SHOWN_RIVALS / max(1, len(self.rivals)))
 
     @property

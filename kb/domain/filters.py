@@ -294,7 +294,7 @@ def values_of(filters: SearchFilters, each: Filter) -> tuple[str, ...]:
 
 
 def with_values(filters: SearchFilters, changed: Filter, values: Iterable[str]) -> SearchFilters:
-    """The filters with these values for one of them, or without it where there are none."""
+    """The filters with one of them set to `values`, or unset if there are none."""
     held = tuple(values)
     value: Any = held if changed.many else held[0] if held else None
     return filters._replace(**{changed.field: value})

@@ -86,7 +86,7 @@ def look_up(index: Index, query: SearchQuery, read: QueryTerms) -> QueryTerms:
 
 
 def held_among_notes(read: QueryTerms, k: int) -> list[queries.Held]:
-    """The first k passages of notes that contain the question's words; they become hits at any rank."""
+    """The first k passages of notes that contain the question's words. They become hits whatever rank they have."""
     return [each for each in read.held if not each.is_code][:k]
 
 

@@ -272,7 +272,7 @@ class Xllamacpp(GgufRuntime):
                     yield None if ends else Piece(event["content"], event["tokens_predicted"])
 
     def embed(self, text: str) -> list[float]:
-        """The vector of a text."""
+        """The vector of a text, not normalised."""
         answered = self._server.handle_embeddings({"input": [text], "model": ""})
         vector: list[float] = _checked(answered)["data"][0]["embedding"]
         return vector

@@ -75,7 +75,7 @@ def read_bytes(path: str, *, max_bytes: int, limit: str = "indexing.max_file_mb"
 
 
 def place_in_archive(path: str) -> tuple[str, str] | None:
-    """The archive on the disk and the member in it that a path names; None where it names none, or a file itself."""
+    """The archive on the disk and the member of it that a path names; None if the path names a file or no member."""
     if MEMBER not in path or os.path.lexists(path):
         return None
     for found in re.finditer(MEMBER, path):

@@ -93,10 +93,10 @@ class ReadDocument:
 
 
 class Prepared(NamedTuple):
-    """What a document needs before its transaction. `storage`: kind and path of the place of its bytes.
+    """What is computed and copied before a document's transaction begins.
 
-    `morphemes` maps the Korean texts of the whole batch to their morphemes, separated by spaces; `units` are the
-    document's.
+    `morphemes` maps the Korean texts of the whole batch to their morphemes, separated by spaces. `units` are those of
+    the document. `storage` is the kind (`copied` or `reference`) and the path of the file with the document's bytes.
     """
 
     morphemes: Mapping[str, str]

@@ -118,7 +118,7 @@ class AnswerPlace(NamedTuple):
 
 @on_wire(fields="question=hop.question state=hop.state places")
 class AnswerStep(NamedTuple):
-    """A step of an answer that took several: what was asked, what its evidence is enough for, the places found."""
+    """A step of a deep answer: the question searched, how sure its answer is, and the places found."""
 
     hop: Hop
 

@@ -194,9 +194,7 @@ class DocumentInspection(NamedTuple):
         return found
 
     def provenance(self) -> dict[str, Any]:
-        """The events by which the document was made. Vectors are not among them: they are made later, and perhaps made
-        again.
-        """
+        """The events by which the document was made, with one `embedded` event per model that has vectors of it now."""
         embedded = [
             {
                 "at": each.embedded_at,

@@ -72,7 +72,7 @@ def line_height(lines: Sequence[Line]) -> float:
 
 
 def cells(line: Line, height: float) -> list[list[Word]]:
-    """The words of a line, split where the white between two is wider than in a sentence."""
+    """The words of a line in groups, split where a gap is wider than in a sentence. `height` is that of the letters."""
     parted = [[line.words[0]]]
     for one, other in pairwise(line.words):
         if other.area.left - one.area.right > _CELL_GAP * height:

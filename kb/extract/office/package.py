@@ -115,7 +115,7 @@ def embedded(element: Element) -> Iterator[str]:
 
 
 def expanded_bytes(data: bytes) -> int:
-    """The size to which a ZIP file says it expands; for any other file its own size. No more than that is read."""
+    """The number of bytes that the members of a ZIP file have by its directory; of any other file, its own size."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             return sum(each.file_size for each in package.infolist())

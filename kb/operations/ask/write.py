@@ -62,10 +62,11 @@ def write_or_quote(
     write: Callable[[LanguageModel], Generation | None],
     quote: Callable[[], Answer],
 ) -> tuple[Answer, ModelError | None]:
-    """The text of the first model that works; if a model fails before its first word, the next one is tried.
+    """The answer of the first model that works, and the error that ended its text early, if any.
 
-    `quote` gives the answer instead if there is no model, if the model may read none of the findings (`write` returns
-    None), or if the sources support none of its text, which is then stored with the answer.
+    If a model fails before its first word, the next one is tried. `quote` gives the answer instead if there is no
+    model, if the model may read none of the findings (`write` returns None), or if the sources support none of its
+    text, which is then stored with the answer.
     """
     from kb.operations.ask.language_model import language_models
 
