@@ -9,53 +9,41 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import sys
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING
 
 from kb.domain.documents import SourceFile
 from kb.domain.ids import id_from
-from kb.domain.ingest_events import Finished, ScanCompleted, ScanStarted
-from kb.domain.kinds import family_of
-from kb.domain.results.ingest import IngestItem, IngestReport, OutsideLink, item_json
+from kb.domain.ingest_events import Finished, ScanStarted
+from kb.domain.results.ingest import IngestReport, item_json
 from kb.domain.run_handle import RunHandle
-from kb.domain.sources import Source
-from kb.domain.text import counted
 from kb.errors import (
     ClusterFailed,
-    FileError,
     KbError,
     OtherWorkspace,
     StoreError,
-    UsageError,
 )
-from kb.extract.registry import extractor_of
 from kb.language.korean import release_analyser
 from kb.models.manifest import manifest_bytes
 from kb.operations.compute.plan import AWAY_FROM_PASSAGES
-from kb.operations.ingest.archives import members_of
 from kb.operations.ingest.changed import index_changed
-from kb.operations.ingest.commits import note_commits
 from kb.operations.ingest.engines import Engines
+from kb.operations.ingest.files import files_to_read
+from kb.operations.ingest.repositories import note_commits, note_repositories
 from kb.operations.ingest.requests import IngestRequest, IngestRun
 from kb.operations.ingest.unread import UnreadFiles
+from kb.operations.ingest.upkeep import collect_garbage, refresh_common_terms, remove_vanished
 from kb.operations.opening.clock import now_utc
 from kb.operations.opening.jobs import NewJob, job_id, recorded
 from kb.operations.opening.own_files import close_to_others
-from kb.operations.opening.typed_path import as_on_disk
 from kb.operations.opening.writing import in_memory, writing
-from kb.scan.git import read_repository, top_of
-from kb.scan.read import close_archive, place_in_archive, read_bytes
-from kb.scan.walk import FailedFile, SkippedFile, walk
+from kb.scan.read import close_archive
 from kb.store import queries
-from kb.store.connection import Connection, sqlite_errors, transaction
-from kb.store.documents import remove_document
-from kb.store.files import has_size, remove_artifacts_of_others, restore_asset, unreferenced_assets
+from kb.store.connection import Connection, sqlite_errors
 
 if TYPE_CHECKING:
     from kb.operations.compute.cluster import OpenedAhead
@@ -63,13 +51,10 @@ if TYPE_CHECKING:
 # A run that changed more files records only those with an error or warning: the documents themselves show the others.
 ITEMS_KEPT = 1_000
 
-# In a smaller index words are counted at the question: a common one takes less than a millisecond.
-LEAST_CHUNKS = 20_000
-
 # About how many passages are embedded in the time that reading a picture, a scan or a recording takes. What takes less
 # time is done first: the vectors of the other text, or these files.
 _PASSAGES_A_SLOW_FILE = 30
-_GROWTH = 1.05
+
 _COMMON_SHARE = 0.002
 
 
@@ -125,7 +110,7 @@ def _open(request: IngestRequest) -> AbstractContextManager[Connection]:
 def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
     with ExitStack() as stack:
         with _recorded_text(run):
-            changed = _scan(run)
+            changed = files_to_read(run)
             opened = stack.enter_context(_opened_ahead(run, len(changed)))
             _store_changes(run, changed, noted_root)
         if not run.request.dry_run and not run.report.aborted:
@@ -138,7 +123,7 @@ def _bring_in_step(run: IngestRun, noted_root: str | None) -> None:
 
 @contextmanager
 def _opened_ahead(run: IngestRun, files: int) -> Iterator[OpenedAhead | None]:
-    """The cluster that will embed what is in so many files, opened while they are read; None where none is sure to."""
+    """Opens the cluster while files are read; None if there is none, or too few files to be sure that it will embed."""
     plan = run.request.embedding
     is_away = plan is not None and plan.compute.scheduler and files >= AWAY_FROM_PASSAGES and not run.request.dry_run
     if plan is None or not is_away or plan.model is None or manifest_bytes(plan.model_dir, plan.model) is None:
@@ -168,10 +153,10 @@ def _store_changes(run: IngestRun, changed: deque[SourceFile], noted_root: str |
         index_changed(run, later)
     run.unread_files.write()
     if not run.report.aborted:
-        _remove_vanished(run)
-    _collect_garbage(run)
+        remove_vanished(run)
+    collect_garbage(run)
     if not run.request.dry_run:
-        _note_repositories(run)
+        note_repositories(run)
         note_commits(run)
         refresh_common_terms(run.db)
 
@@ -234,170 +219,6 @@ def _conclude(run: IngestRun, start_ns: int) -> None:
         _record_run(run.db, report)
 
 
-def _scan(run: IngestRun) -> deque[SourceFile]:
-    """The files to read, in the order of the walk but with those that need engines last; counts the others."""
-    request, report = run.request, run.report
-    run.vanished = {
-        row.workspace_path: (row.byte_len, row.mtime_ns, row.source_path, sys.intern(row.pipeline_version))
-        for row in queries.select_known_files(run.db)
-    }
-    texts: deque[SourceFile] = deque()
-    others: deque[SourceFile] = deque()
-    with report.stages.measure("scan"):
-        for source, scope in _walked(run):
-            _scan_source(run, source, scope, texts, others)
-    for source in request.sources.every:
-        count = run.absent.get(source.name)
-        if count or (count is not None and source is not request.sources.first):
-            report.notes.append(
-                f"nothing to read in the source {source.name}, {source.root}: {counted(count, 'document')} of it stay"
-                " (is the folder mounted? kb source move tells another place, kb source remove forgets it)"
-            )
-    run.unread_files.write()
-    texts += others
-    run.total = len(texts)
-    run.handle.tell(ScanCompleted(run.total, report.counts.unchanged))
-    return texts
-
-
-def _walked(run: IngestRun) -> list[tuple[Source, str]]:
-    """The sources to walk, each with the path below its root to which the walk is limited, "" for all of it.
-
-    The path is spelled as on disk.
-    """
-    sources, scope = run.request.sources, run.request.scope
-    if not scope:
-        return [(each, "") for each in sources.every]
-    source, below = sources.place(scope)
-    return [(source, os.path.relpath(as_on_disk(str(source.root / below)), source.root) if below else "")]
-
-
-def _scan_source(
-    run: IngestRun, source: Source, scope: str, texts: deque[SourceFile], others: deque[SourceFile]
-) -> None:
-    """Adds the files of a source that must be read to `texts`, or to `others` if they need engines."""
-    request, report = run.request, run.report
-    sources = request.sources
-    known_count = sum(sources.place(path)[0] is source for path in run.vanished)
-    scanned = report.counts.scanned
-    try:
-        events = walk(
-            source.root,
-            include=(*source.include, *request.plugins.include),
-            exclude=source.exclude,
-            scope=scope,
-            follow_outside=request.follow_outside,
-            kinds=request.plugins.kinds,
-            elsewhere=[each.root for each in sources.every if each is not source],
-            archives=source.archives,
-            members=partial(members_of, run, source),
-        )
-    except FileError:
-        if not sources.further or request.scope:
-            raise
-        run.absent[source.name] = known_count
-        return
-    for event in events:
-        if isinstance(event, SourceFile):
-            _take_file(run, event._replace(workspace_path=sources.stored(source, event.workspace_path)), texts, others)
-        elif isinstance(event, SkippedFile):
-            report.skip(event.reason, sources.stored(source, event.workspace_path))
-        elif isinstance(event, OutsideLink):
-            report.links_outside.add(event._replace(doc_path=sources.stored(source, event.doc_path)))
-        elif isinstance(event, FailedFile):
-            path = sources.stored(source, event.workspace_path)
-            run.unknown_below.append(path)
-            run.unread_files.not_looked_at(path, event.error)
-            report.add(IngestItem("error", path, error=event.error))
-        else:
-            report.unsupported = Counter(report.unsupported) + Counter(event.unsupported)
-            report.not_included += event.not_included
-    looked_at_all = not request.scope and not request.plugins.uncut
-    if known_count and report.counts.scanned == scanned and looked_at_all and not request.allow_empty:
-        if sources.further:
-            run.absent[source.name] = known_count
-            return
-        raise UsageError(
-            f"no file to index below {source.root}, but {known_count} are in the knowledge base",
-            "is the folder mounted? to empty the knowledge base all the same: kb ingest --allow-empty",
-        )
-
-
-def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], others: deque[SourceFile]) -> None:
-    """Counts a file and, if it must be read, adds it to `texts` or `others`."""
-    request, report = run.request, run.report
-    family, path = family_of(file.media_type), file.workspace_path
-    run.unread_files.met(path)
-    kinds = request.sources.place(path)[0].kinds
-    if kinds and family not in kinds:
-        report.not_included += 1
-        return
-    known = run.vanished.pop(path, None)
-    if family not in request.extraction.families:
-        return
-    report.counts.scanned += 1
-    if (
-        known is not None
-        and known[:3] == (file.byte_len, file.mtime_ns, file.source_path)
-        and run.is_current(file.media_type, known[3], path)
-    ):
-        report.counts.unchanged += 1
-    elif not run.can_read(family, path):
-        run.leave_unread(file)
-    elif not request.tries_again(path) and run.is_unread_as_before(file):
-        return
-    elif extractor_of(family).needs_steps:
-        others.append(file)
-    else:
-        texts.append(file)
-
-
-def _remove_vanished(run: IngestRun) -> None:
-    """Removes the documents whose files are gone, unless their folder could not be read."""
-    with run.report.stages.measure("store"):
-        for path in sorted(run.vanished):
-            if not run.would_have_met(path) or run.request.plugins.is_lacking(run.vanished[path][3].partition("/")[0]):
-                continue
-            if not run.request.dry_run:
-                with transaction(run.db):
-                    remove_document(run.db, path)
-            run.report.add(IngestItem("removed", path))
-        run.unread_files.forget_gone(run.would_have_met)
-
-
-def _collect_garbage(run: IngestRun) -> None:
-    """Deletes copies without a document and leftovers of interrupted runs, and restores lost copies.
-
-    A file that cannot be deleted does no harm, and the next run tries again.
-    """
-    request = run.request
-    if request.dry_run:
-        return
-    with run.report.stages.measure("copy"):
-        for copy in queries.list_asset_copies(run.db):
-            if not has_size(copy.storage_path, copy.byte_len):
-                with suppress(FileError):
-                    restore_asset(
-                        copy.storage_path, copy.checksum, partial(_bytes_of, copy.source_uri), request.asset_dir
-                    )
-        collected = queries.select_collected(run.db)
-        if collected is not None and collected.is_collected:
-            return
-        referenced = {row.asset_id for row in queries.select_asset_ids(run.db)}
-        for path in unreferenced_assets(request.asset_dir, referenced):
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-        if request.artifact_dir.exists():
-            documents = {row.doc_id for row in queries.select_document_ids(run.db)}
-            remove_artifacts_of_others(request.artifact_dir, documents)
-        queries.note_collected(run.db)
-
-
-def _bytes_of(source_path: str) -> bytes:
-    """Raises: FileError."""
-    return read_bytes(source_path, max_bytes=sys.maxsize).data
-
-
 def _require_same_root(noted: str, root: Path) -> None:
     """Raises OtherWorkspace if the documents were indexed from another folder than `root`."""
     if os.path.realpath(noted) != os.path.realpath(root):
@@ -406,47 +227,6 @@ def _require_same_root(noted: str, root: Path) -> None:
             "moved or renamed the folder? kb ingest --moved goes on with the new place; for a second knowledge base: "
             "kb --config OTHER.toml init --root DIR gives it a data directory of its own",
         )
-
-
-def _note_repositories(run: IngestRun) -> None:
-    """Updates the stored repositories of all indexed source files; adds a note for one that cannot be read."""
-    rows = queries.select_code_places(run.db)
-    folders = dict.fromkeys(os.path.dirname(row.source_path) for row in rows)
-    tops = {folder: None if place_in_archive(f"{folder}/") else top_of(folder) for folder in folders}
-    found = {top: read_repository(top) for top in dict.fromkeys(tops.values()) if top is not None}
-    with transaction(run.db):
-        for repository, _ in found.values():
-            queries.upsert_repository(
-                run.db,
-                path=repository.path,
-                name=repository.name,
-                branch=repository.branch,
-                commit_id=repository.commit,
-                read_at=run.report.started_at,
-            )
-        for row in rows:
-            top = tops[os.path.dirname(row.source_path)]
-            path = found[top][0].path if top is not None else None
-            if path != row.repository_path:
-                queries.update_document_repository(run.db, doc_id=row.doc_id, repository_path=path)
-        queries.delete_unused_repositories(run.db)
-    for repository, fault in found.values():
-        if fault is not None:
-            run.report.notes.append(f"the git repository {repository.path} cannot be read: {fault}")
-
-
-def refresh_common_terms(db: Connection) -> bool:
-    """Counts the common words again if the index has grown or shrunk by 5 % since the last count; returns whether it
-    did.
-    """
-    state = queries.select_common_terms_state(db)
-    if state is None or max(state.chunk_total, state.counted_at) < LEAST_CHUNKS:
-        return False
-    if state.counted_at / _GROWTH <= state.chunk_total <= state.counted_at * _GROWTH:
-        return False
-    with transaction(db):
-        queries.fill_common_terms(db, least_chunks=int(state.chunk_total * _COMMON_SHARE))
-    return True
 
 
 def _run_id(report: IngestReport) -> str:
