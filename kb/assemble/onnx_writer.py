@@ -46,7 +46,7 @@ class GraphWriter:
     external: bytearray = field(default_factory=bytearray)
     """The content of that file."""
     placed: dict[bytes, Place] = field(default_factory=dict)
-    """Where the large constants of this graph, and of the graphs before it in the same directory, stand."""
+    """The file beside the model with the large constants of this graph and of earlier graphs in the same directory."""
     _nodes: list[bytes] = field(default_factory=list)
     _tensors: list[bytes] = field(default_factory=list)
 

@@ -52,9 +52,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """The characters `start`..`end` of the source text, not to be cut further; `block` is their block's index.
+    """The characters `start`..`end` of the source text, which are not cut further; `block` is the index of their block.
 
-    `lead_tokens` counts what is hidden between the block before and this one: comments, link definitions.
+    `lead_tokens` are the tokens between the previous block and this one that are in no block: comments, link
+    definitions.
     """
 
     start: int
@@ -124,7 +125,7 @@ def sections_at_headings(blocks: Sequence[Block], within: range, at_headings: bo
 
 
 def line_atoms(text: str, start: int, end: int, block: int, limit_tokens: float) -> Iterator[Atom]:
-    """The range by line; a line above `limit_tokens` by words."""
+    """The atoms of a range: its lines; a line above `limit_tokens` is cut between words."""
     for line_start, line_end in _lines(text, start, end):
         yield from _fitting(text, line_start, line_end, block, limit_tokens)
 
@@ -160,7 +161,7 @@ def _atoms(doc: Document, block_ranges: _Ranges, block: int, sizes: _Sizes) -> _
 
 
 def _sentence_atoms(text: str, start: int, end: int, block: int, limit_tokens: float) -> Iterator[Atom]:
-    """The range by line, each line by sentence; a sentence above `limit_tokens` by words."""
+    """The atoms of a range: the sentences of its lines; one above `limit_tokens` is cut between words."""
     for line_start, line_end in _lines(text, start, end):
         sentence_start = line_start
         for mark in _SENTENCE_END.finditer(text, line_start, line_end):
@@ -198,7 +199,7 @@ def _fitting(text: str, start: int, end: int, block: int, limit_tokens: float) -
 
 
 def _size_of(atoms: Sequence[Atom]) -> float:
-    """The tokens of neighbouring atoms, including the hidden text between them."""
+    """The tokens of neighbouring atoms, including the text between them that is in no block."""
     return sum(atom.weight_tokens + atom.lead_tokens for atom in atoms) - atoms[0].lead_tokens if atoms else 0.0
 
 
@@ -212,8 +213,8 @@ def _packed(blocks: Sequence[_Atoms], sizes: _Sizes) -> list[_Atoms]:
     for block in blocks:
         capacity = sizes.limit if len(groups) == 1 else sizes.limit - sizes.overlap
         block_size = _size_of(block) + block[0].lead_tokens
-        keeps_tiny_company = 0 < size < sizes.tiny and len(block) == 1
-        if size + block_size <= (sizes.window if keeps_tiny_company else capacity):
+        joins_tiny = 0 < size < sizes.tiny and len(block) == 1
+        if size + block_size <= (sizes.window if joins_tiny else capacity):
             groups[-1].extend(block)
             size += block_size
             continue
@@ -284,7 +285,7 @@ def _chunk(
 
 
 def _heading_path(blocks: Sequence[Block]) -> tuple[str, ...]:
-    """The path of the first block that is no heading; of only headings, that of the last with its text."""
+    """The heading path of the first block that is not a heading; if all are, that of the last, with its own text."""
     body = next((block for block in blocks if block.kind != "heading"), None)
     if body is not None:
         return body.heading_path

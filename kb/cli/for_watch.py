@@ -1,8 +1,8 @@
-"""The ingest that `kb watch` runs as a process of its own: first the text, then the vectors, in turns with ingests of
-what changes meanwhile.
+"""The ingest that `kb watch` runs in a separate process: first the text, then the vectors, in turns with ingests of
+files that change meanwhile.
 
-`kb watch` sends SIGUSR1 once it has read that passages are embedded, and takes a change for read when the ingest that
-follows says that it scans.
+When a file changes while passages are embedded, `kb watch` sends SIGUSR1. Once the ingest that follows reports that it
+scans, `kb watch` takes the change as read.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from kb.operations.embedding.turns import Turns
 
 NOT_TAKEN = 75
-"""The exit code of a process that was asked for a turn and had nothing to embed; of sysexits.h: try again."""
+"""The exit code of a process that was asked for a turn but had nothing left to embed (EX_TEMPFAIL of sysexits.h)."""
 
-# How often it is looked whether the ingest of a turn should end: so long Ctrl-C may wait.
+# How often the ingest of a turn checks whether it is canceled, and so how long Ctrl-C may take.
 _POLL_S = 0.2
 
 
@@ -44,7 +44,7 @@ def ingest_for_watch(call: Call, request: IngestRequest) -> int:
 
     Notes of the embedding are a further report without items. Raises: as `ingest` and `embed_in_turns`.
     """
-    from kb.operations.embedding.turns import Turns  # kb watch itself does without
+    from kb.operations.embedding.turns import Turns  # kb watch itself needs none
 
     with interruptible(ingest_progress(as_json=True)) as handle:
         turn = _Turn(call, handle)
@@ -61,7 +61,7 @@ def ingest_for_watch(call: Call, request: IngestRequest) -> int:
 def _ingest_and_embed(
     request: IngestRequest, plan: EmbeddingPlan | None, handle: RunHandle, turns: Turns
 ) -> IngestReport:
-    """Ingests, and embeds by the plan."""
+    """Ingests, then embeds as `plan` says, if there is one."""
     report = ingest(request, handle)
     print_json_with_list(report, report.items)
     if plan is None or report.aborted:
@@ -77,8 +77,9 @@ def _ingest_and_embed(
 
 
 class _Turn:
-    """Ingests of changes by a process of its own, whose memory ends with it. `code`: the exit code of one that failed,
-    after which the embedding ends too, and `kb watch` tries again.
+    """Runs an ingest of changes in a separate process, whose memory is freed when it ends.
+
+    `code` is the exit code of an ingest that failed; the embedding then ends too, and `kb watch` tries again.
     """
 
     def __init__(self, call: Call, handle: RunHandle) -> None:

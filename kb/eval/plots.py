@@ -103,8 +103,8 @@ def risk_coverage(before: Sequence[tuple[float, bool]], after: Sequence[tuple[fl
 
 
 def rank_movement(ranks: Iterable[tuple[int | None, int | None]], k: int) -> str:
-    """The plot from the rank of the first relevant hit before to its rank after; a thick line stands for many
-    questions.
+    """The plot of the rank of the first relevant hit before and after: a line for each move, the thicker the more
+    questions made it.
     """
     left, top, width = 70, 22, 480
     right = width - 70

@@ -198,7 +198,7 @@ def inline_picture(address: str) -> ReadPicture | None:
 
 
 def _from_base64(written: str, most_bytes: int) -> bytes:
-    """The first bytes of what is written in base64, percent-encoded or with white space. Raises: ExtractFailed."""
+    """The first bytes of base64 text, which may be percent-encoded or contain white space. Raises: ExtractFailed."""
     begin = "".join(unquote(written[: 4 * most_bytes + _BEFORE_END]).split())
     try:
         return b64decode(begin[: len(begin) // 4 * 4])[:most_bytes]

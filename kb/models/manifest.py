@@ -25,7 +25,7 @@ EARLIER_ADAPTER = "e5"
 
 
 class ModelFacts(NamedTuple):
-    """A model. `dimensions` and `window_tokens` are those of its vectors; None where it makes none."""
+    """A model. `dimensions` are those of its vectors and `window_tokens` what it reads at once; None if it has none."""
 
     name: str
     version: str
@@ -71,7 +71,7 @@ def model_files(directory: Path) -> tuple[ModelFile, ...]:
 
 
 def write_manifest(directory: Path, installed: InstalledModel) -> None:
-    """Write `manifest.json` into the model's `directory`."""
+    """Writes `manifest.json` into the model's `directory`."""
     files = [file._asdict() for file in installed.files]
     told = {**installed._asdict(), "model": installed.model._asdict(), "files": files}
     (directory / MANIFEST_FILE).write_text(json.dumps(told, indent=2), encoding="utf-8")

@@ -2,8 +2,8 @@
 
     x.zip ─▶ Archive: members with sizes ─▶ walk ─▶ x.zip!/notes/a.md ─▶ read_bytes
 
-Nothing is unpacked to disk. Links are not followed, and an archive in an archive is not opened. The limits hold before
-anything is unpacked: of a ZIP by its directory, of a tar while it is read.
+Nothing is unpacked to disk. Links are not followed, and an archive in an archive is not opened. The limits are checked
+before a member is unpacked: for a ZIP in its directory, for a tar while its heads are read.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from kb.language.hangul import looks_korean
 MOST_MEMBERS = 50_000
 # The directory of a ZIP with so many members, each of which takes ten times as much memory.
 MOST_DIRECTORY_BYTES = 8_000_000
-# What all members may expand to: so many bytes, but no more than a multiple of the archive's own (a deflated log file
-# has 20 to 100). A small archive may always have the least, a large one twice its size.
+# The most bytes that all members may expand to: MOST_EXPANDED_BYTES, and MOST_RATIO times the archive's size (a
+# deflated log file has 20 to 100 times). A small archive may expand to LEAST_EXPANDED_BYTES, a large one to twice its
+# size in any case.
 MOST_EXPANDED_BYTES, LEAST_EXPANDED_BYTES = 4_000_000_000, 50_000_000
 MOST_RATIO = 200
 MOST_NAME_BYTES, _NAME_SHOWN_CHARS = 4_000, 200
@@ -58,7 +59,7 @@ class Member(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A member as it is found: `flaw` says why it cannot be read, `at` where it begins."""
+    """A member: `flaw` is the reason why it cannot be read, else empty; `at` is where it begins in the archive."""
 
     byte_len: int
     written_s: float
@@ -133,7 +134,7 @@ class Archive:
         with self._lock, _faults_told("it cannot be read from the archive"):
             if self._zip is not None:
                 with self._zip.open(cast(zipfile.ZipInfo, entry.at)) as member:
-                    data = member.read(entry.byte_len + 1)  # not all: what is unpacked at once is bounded by it
+                    data = member.read(entry.byte_len + 1)  # a limit, so that a false size does not fill the memory
             else:
                 self._stream.seek(cast(int, entry.at))
                 data = self._stream.read(entry.byte_len)
@@ -161,7 +162,7 @@ def _too_large() -> FileTooLarge:
 
 
 def _encoding(names: list[bytes]) -> str:
-    """The encoding of the names that are not UTF-8: CP949 where they look Korean, else that of DOS."""
+    """The encoding of the names that are not UTF-8: CP949 if they look Korean, else CP437, that of DOS."""
     others = b" ".join(name for name in names if not _is_utf8(name))
     return "cp949" if looks_korean(others) else "cp437"
 
@@ -225,7 +226,7 @@ def _unicode_name(extra: bytes, raw: bytes) -> bytes:
 
 
 def _dos_time(written: tuple[int, ...]) -> float:
-    """Seconds since 1970 of a time as ZIP has it, local; 0 where it says none."""
+    """A ZIP's time of a member, which is local, in seconds since 1970; 0 if it has none."""
     if written[0] <= 1980 or not written[1] or not written[2]:
         return 0
     try:
@@ -235,7 +236,7 @@ def _dos_time(written: tuple[int, ...]) -> float:
 
 
 def _unpacked(file: BinaryIO) -> BinaryIO:
-    """The stream of a tar that may be compressed, which its first bytes tell."""
+    """The tar as a stream, decompressed if its first bytes are those of gzip, bzip2 or xz."""
     start = file.read(_MOST_HEAD_BYTES // 8)
     file.seek(0)
     for magic, opened in _STREAMS:
@@ -247,7 +248,7 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
 
 
 class _Heads:
-    """A stream of which `tarfile` reads the heads: no piece that is long, and nothing behind the limit."""
+    """The stream from which `tarfile` reads the heads of members: refuses long reads, and any behind `most_bytes`."""
 
     def __init__(self, stream: BinaryIO, most_bytes: int) -> None:
         self._stream, self._most_bytes = stream, most_bytes
@@ -265,7 +266,7 @@ class _Heads:
 
 
 def _of_tar(stream: BinaryIO, most_bytes: int) -> Iterator[tuple[bytes, _Entry]]:
-    """The regular files of a tar, with their names as bytes. Links are left out: their targets have names too."""
+    """The regular files of a tar, with their names as bytes. Links are left out: their targets are members too."""
     heads = cast(io.BufferedReader, _Heads(stream, most_bytes))
     archive = tarfile.TarFile(fileobj=heads, encoding="utf-8", errors="surrogateescape")
     before, count = -1, 0

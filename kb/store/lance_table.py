@@ -159,7 +159,7 @@ class LanceTable:
         return int(self._table.version)
 
     def refresh(self) -> None:
-        """Reads from now on what was written meanwhile."""
+        """Moves to the newest version of the table, written by this or another process."""
         with lance_errors(self._where):
             self._table.checkout_latest()  # type: ignore[no-untyped-call]
             if self._searched is not None:
@@ -228,7 +228,7 @@ class _AnnSearch:
         return zip(rows["chunk_id"].to_pylist(), rows["_distance"].to_pylist(), strict=True)
 
     def refresh(self) -> None:
-        """Reads from now on what was written meanwhile."""
+        """Moves to the newest version of the table, written by this or another process."""
         self._result_of(self._table.checkout_latest())  # type: ignore[no-untyped-call]
 
     def _result_of(self, work: Coroutine[Any, Any, T]) -> T:

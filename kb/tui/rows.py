@@ -1,6 +1,6 @@
-"""Formats text of documents and results for a terminal: cleaned, and as rows of a list.
+"""Formats text of documents and results for a terminal: without control characters, and as rows of a list.
 
-Nothing in a text may move the cursor, change colours or turn the line around.
+No text may move the cursor, change colours or reverse the direction of a line.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ STATES = {"answered": "good", "unsure": "doubt", "refused": "quiet"}
 
 
 class ListRow(NamedTuple):
-    """A row of a list: a heading, the section and its place at the right, a path, a snippet around its first match."""
+    """A row of a list: a heading, its section and place, a path, and a snippet around the first match."""
 
     mark: str
     heading: str

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
 from kb.domain.ids import content_hash
+from kb.domain.ingest_events import ClusterProgress
 from kb.errors import ClusterFailed, worded
 from kb.workers.cluster_tasks import Call, Pending, answered, called
 from kb.workers.pool import Done, Lost
@@ -45,17 +46,6 @@ class Check(NamedTuple):
     ask: Callable[..., Facts]
     arguments: tuple[object, ...]
     wanted: Facts
-
-
-class ClusterState(NamedTuple):
-    """Workers that passed the check, with their threads; tasks done and under way; bytes sent and received."""
-
-    workers: int
-    threads: int
-    done: int
-    under_way: int
-    sent_bytes: int
-    received_bytes: int
 
 
 @dataclass(slots=True)
@@ -103,12 +93,13 @@ class Cluster:
         return self._check.wanted
 
     @property
-    def state(self) -> ClusterState:
-        """The present numbers of workers, tasks and bytes."""
+    def state(self) -> ClusterProgress:
+        """The present numbers of workers that passed the check, their threads, tasks and bytes, without a rate."""
         with self._lock:
             fit = [each for each in self.workers.values() if each.refused is None]
             threads = sum(each.threads for each in fit)
-            return ClusterState(len(fit), threads, self._done, len(self._tasks), self._sent, self._received)
+            tasks = len(self._tasks)
+            return ClusterProgress(len(fit), threads, self._done, tasks, self._sent, self._received, 0.0, None)
 
     def lacking(self, needs: Iterable[str]) -> dict[str, str]:
         """The reason why a worker gets no task with these needs, by address; workers that can run it are left out."""

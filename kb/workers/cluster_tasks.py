@@ -13,7 +13,7 @@ from kb.workers.pool import Done, Lost
 
 
 class Call(NamedTuple):
-    """A task of a function: its arguments, what tells that a result can be right, and about how large that is."""
+    """A call of a function: its arguments, the check of its result, and about how large the result is."""
 
     arguments: tuple[object, ...]
     accepts: Callable[[Any], bool]

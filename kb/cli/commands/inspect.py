@@ -102,7 +102,7 @@ def list_sources_command(call: Call, as_json: bool) -> None:
 
 
 def show_sources(found: SourceList) -> None:
-    """Prints a source a line: documents, name, folder, what it holds, what is wrong with it or kept of it."""
+    """Prints each source on a line: documents, name, folder, its description, and problems or rules of exposure."""
     for each in found.sources:
         is_lacking = "not in the configuration" if each.root is None else "" if each.is_there else "not there"
         said = (each.about, is_lacking, ", ".join(each.kept_from))

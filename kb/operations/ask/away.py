@@ -41,7 +41,7 @@ Found = TypeVar("Found")
 def asking(
     base: Base, questions: int, handle: RunHandle, notes: list[str]
 ) -> Iterator[tuple[Base, Callable[[Callable[[Given], Found], Sequence[Given]], Iterator[Found]]]]:
-    """A base to ask so many questions from, and the `map` to ask them by; results come in the order of the questions.
+    """A base to ask the questions from, and the `map` to ask them by; results come in the order of the questions.
 
     On the configured cluster the function runs on several threads, each of which reads the base. Raises: as
     `open_cluster`; ClusterFailed where no worker has the judge, or the cluster is gone.
@@ -100,7 +100,7 @@ class JudgeAway:
 
 
 def _is_reading(sentences: int, found: object) -> bool:
-    """Whether a result can be the reading of a passage with so many sentences."""
+    """Whether a result can be the reading of a passage with that number of sentences."""
     return (
         isinstance(found, PassageReading)
         and len(found.sentences) == sentences

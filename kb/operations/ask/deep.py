@@ -119,7 +119,7 @@ _SHOWN_TOKENS = 2_000
 
 
 def answer_deep(base: ConnectedBase, whole: Findings, handle: RunHandle) -> tuple[Answer, ModelError | None]:
-    """The answer or refusal with its steps, and the error that ended it, None without one."""
+    """The answer or refusal with its steps, and the error that ended the text of a model early, if any."""
     steps = Steps(base, whole, handle)
     answer, fault = write_or_quote(base, whole, lambda model: _written(steps, model), lambda: _quoted(steps))
     usage, asked = answer.written.usage, steps.usage  # the cost of the questions about the steps
@@ -159,15 +159,14 @@ def _plan(steps: Steps, model: LanguageModel) -> None:
     """Searches for the parts of the question that a model names, or else for those that rules find."""
     whole = steps.whole
     if len(steps.hops) > 1 or steps.bound() is not None:
-        return None  # another model has planned before it failed
+        return  # another model has planned before it failed
     question = whole.request.question
     planned = read_plan(steps.wrote(model, plan_messages(question, steps.left)), steps.left)
     if not planned:
-        return _search_parts(steps, split_question(question))
+        _search_parts(steps, split_question(question))
     for text in planned:
         if steps.bound() is None and text.casefold() != question.casefold():
             steps.search(text, text, "planned")
-    return None
 
 
 def _go_on(steps: Steps, model: LanguageModel, hidden: frozenset[str]) -> str | None:

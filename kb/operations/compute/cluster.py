@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from kb.config import Config
 from kb.domain.derived import ExtractSettings
-from kb.domain.ingest_events import ClusterJoined, ClusterProgress
+from kb.domain.ingest_events import ClusterJoined
 from kb.domain.results.upkeep import ClusterReport, ClusterWorker
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import ClusterFailed, UsageError, worded
@@ -72,7 +72,7 @@ class JoinedCluster:
         then, done_then = self._rates[0]
         rate = (done - done_then) / (now - then) if now > then else 0.0
         left = (total - done) / rate if rate else None
-        self._handle.tell(ClusterProgress(*self.cluster.state, rate, left))
+        self._handle.tell(replace(self.cluster.state, rate=rate, seconds_left=left))
 
     def close(self) -> None:
         """Notes the workers that received no work, and disconnects; running tasks are canceled."""

@@ -59,7 +59,7 @@ def engine_fact(step: Step) -> str:
 
 
 def facts(settings: ExtractSettings | None, models: Sequence[str], model_dir: Path | None = None) -> dict[str, str]:
-    """What this machine holds: the version of kb, the hashes of these models, the engines under these settings.
+    """The facts of this machine: the version of kb, the hashes of these models, the engines under these settings.
 
     Without settings no engine is looked for, which takes a worker most of a second.
     """

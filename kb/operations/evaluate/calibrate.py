@@ -115,7 +115,7 @@ def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandl
 def _ask_all(
     base: ConnectedBase, questions: Sequence[Question], file: Path, handle: RunHandle, notes: list[str]
 ) -> list[Judged]:
-    """Asks every question; `file` is the one of the answerable questions. `notes` are told what a cluster could not."""
+    """Asks every question; `file` is that of the answerable ones. `notes` gets what a cluster could not do."""
     with base.snapshot():
         placed = GoldenSet(file.stem, file, tuple(each for each in questions if each.expected))
         expected = expected_passages(base.db, placed)

@@ -162,7 +162,7 @@ def _store_changes(run: IngestRun, changed: deque[SourceFile], noted_root: str |
 
 
 def _embeds_first(run: IngestRun, slow_files: int) -> bool:
-    """Whether the text that is stored is embedded before so many files are read by slow engines."""
+    """Whether to embed the stored text before slow engines read `slow_files` files, because it takes less time."""
     from kb.operations.embedding.embed import count_missing
 
     plan = run.request.embedding
