@@ -52,6 +52,18 @@ class Firefox:
         """What a script of the page returns."""
         return self.command("WebDriver:ExecuteScript", {"script": script, "args": []})["value"]
 
+    def run_in_itself(self, script: str) -> None:
+        """Runs a script of the browser's own window."""
+        self.command("Marionette:SetContext", {"value": "chrome"})
+        self.run(script)
+        self.command("Marionette:SetContext", {"value": "content"})
+
+    def resize(self, width: int, height: int) -> None:
+        """Gives the window a size, also one that Firefox gives none."""
+        self.run_in_itself("document.documentElement.style.minWidth = '0'")
+        self.command("WebDriver:SetWindowRect", {"width": width, "height": height})
+        self.until(f"return innerWidth === {width}")
+
     def type(self, selector: str, text: str) -> None:
         """Types into an element."""
         self.command("WebDriver:ElementSendKeys", {"id": self._element(selector), "text": text})
@@ -84,6 +96,7 @@ def firefox(directory: Path) -> Iterator[Firefox]:
         port = int(taken.getsockname()[1])
     (directory / "user.js").write_text(f'user_pref("marionette.port", {port});\n', encoding="utf-8")
     command = [FIREFOX, "--headless", "--marionette", "--no-remote", "--profile", str(directory)]
+    command.append("--remote-allow-system-access")  # the size of its window, and its colours
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             with _until(lambda: _connected(port), _START_S) as connection:
@@ -131,7 +144,8 @@ return [getSelection().toString(), words.length];
 
 PUMP = (
     "# Pump\n\n## Start the bilge pump\n\nStart the bilge pump in **two** steps:\n\n```sh\npump --prime\n```\n\n"
-    "Then:\n\n```sh\npump --start\n```\n\n| bilge pump | litres |\n|---|---|\n| small | 40 |\n| large | 90 |\n"
+    "Then:\n\n```sh\npump --start --until-dry --report daily --log pump.log\n```\n\n"
+    "| bilge pump | litres |\n|---|---|\n| small | 40 |\n| large | 90 |\n"
 )
 
 
@@ -275,3 +289,72 @@ def test_the_focus_is_where_it_was_after_every_dialog(window: Firefox, served: S
     window.until("return !document.querySelector('#help[open]')")
     assert window.run("return document.activeElement.id") == "results"
     assert window.run(_FOREIGN) == []
+
+
+_VIEWS = {
+    "/?q=gateway": "a.hit mark",
+    "/?q=gateway&path_glob=nowhere/**": ".nothing",
+    "/?q=gateway&at=projects/gateway/log.md%23L8-L12": "#reader .cited",
+    "/?at=pump.md&view=both": "#reader .line",
+    "/?at=handbook-en.pdf%23page=2": ".sheet[data-page='2'][data-drawn=yes]",
+    "/?ask=1&q=How do I start the bilge pump": "#further",
+    "/?page=answers": ".list-head",
+    "/?page=vault": ".months",
+    "/?page=changes": ".vault .quiet-line",
+    "/?page=runs": ".vault .command",
+    "/": ".recent",
+}
+# What the content policy refuses is kept in the page, which stays the same document from view to view.
+_HEAR_REFUSALS = """
+const kept = document.documentElement.dataset;
+kept.refused = "";
+document.addEventListener("securitypolicyviolation", (refused) => { kept.refused += refused.effectiveDirective; });
+"""
+_SHOW = "history.pushState(null, '', %s); dispatchEvent(new PopStateEvent('popstate'))"
+_AXE_FOUND = """
+return axe.run(document).then(({ violations }) => violations
+    .filter(({ impact }) => ["serious", "critical"].includes(impact))
+    .map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 100)}`));
+"""
+_TOO_WIDE = """
+const all = [document.documentElement, ...document.querySelectorAll("main, #reader, #results")];
+return all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => `wide: ${each.id || each.tagName}`);
+"""
+_OUTSIDE = """
+const { left, right, top, bottom } = document.querySelector("#menu:popover-open, dialog[open]").getBoundingClientRect();
+return [left < 0, right > innerWidth, top < 0, bottom > innerHeight];
+"""
+
+
+@needs_axe
+def test_every_view_and_dialog_fits_320_pixels_in_dark_colours(window: Firefox, served: Served) -> None:
+    assert AXE is not None
+    window.run_in_itself("Services.prefs.setIntPref('layout.css.prefers-color-scheme.content-override', 0)")
+    window.go(f"http://127.0.0.1:{served.port}/")
+    window.until("return document.querySelector('.recent') && matchMedia('(prefers-color-scheme: dark)').matches")
+    window.resize(320, 720)
+    window.run(_HEAR_REFUSALS)
+    found = {}
+    for address, there in _VIEWS.items():
+        window.run(_SHOW % json.dumps(address))
+        window.until(f'return document.querySelector("{there}")')
+        found[address] = window.run(AXE.read_text(encoding="utf-8") + _AXE_FOUND)
+        found[address] += window.run(_TOO_WIDE)
+    window.run(_SHOW % "'/?q=gateway'")
+    window.until("return document.querySelector('a.hit mark')")
+    for button in ("modes", "chip-media", "chip-path_glob", "chip-tag", "chip-lang", "chip-dated", "chip-more", "more"):
+        window.run(f"document.getElementById('{button}').scrollIntoView()")
+        window.click(f"#{button}")
+        window.until("return document.querySelector('#menu:popover-open')")
+        found[button] = window.run(AXE.read_text(encoding="utf-8") + _AXE_FOUND)
+        assert window.run(_OUTSIDE) == [False] * 4, button
+        window.type("#menu button", "\ue00c")
+        window.until("return !document.querySelector('#menu:popover-open')")
+    window.type("#results", "?")
+    window.until("return document.querySelector('#help[open]')")
+    assert window.run(_OUTSIDE) == [False] * 4
+    assert {name: faults for name, faults in found.items() if faults} == {}
+    assert window.run("return document.documentElement.dataset.refused") == ""
+    assert window.run(_FOREIGN) == []
+    window.run("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\">')")
+    window.until("return document.documentElement.dataset.refused === 'style-src-attr'")

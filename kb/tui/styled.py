@@ -19,7 +19,7 @@ _INLINE = re.compile(
     r"|(?P<stars>\*\*|__)(?=\S)(?P<bold>.+?)(?<=\S)(?P=stars)"
     r"|(?<![\w*])(?P<star>[*_])(?=[^\s*_])(?P<italic>[^*_]+?)(?P=star)(?![\w*])"
     r"|!?\[(?P<underline>[^\[\]]+)\]\([^()\s]*(?:\s[^()]*)?\)"
-    r"|!?\[\[(?P<place>[^\[\]]+)\]\]"
+    r"|!?\[\[(?:[^\[\]|]*\|)?(?P<place>[^\[\]]+)\]\]"
     r"|</?[A-Za-z][^<>]*>"
 )
 _INNER = ("code", "bold", "italic", "underline", "place")

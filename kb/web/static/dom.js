@@ -47,12 +47,22 @@ export function fill(holder, ...children) {
 /** The element of that id. */
 export const byId = (id) => document.getElementById(id);
 
+const widths = new ResizeObserver((seen) => {
+  for (const { target } of seen) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+});
+
+/** Lets keys reach the code and tables of a text that scroll sideways: not every browser does. */
+export function reachable(made) {
+  for (const each of made.querySelectorAll("pre, table")) widths.observe(each);
+  return made;
+}
+
 /** A text that the server rendered and cleaned as it does notes; links to notes are of the one it is from, and left out. */
 export function plainNote(html, name) {
   const made = h("div", { class: `${name} note` });
   made.innerHTML = html;
   for (const link of made.querySelectorAll("[data-note], [data-tag]")) link.replaceWith(...link.childNodes);
-  return made;
+  return reachable(made);
 }
 
 /** What went wrong, as a sentence with a way out; `ways` are pairs of words and what they do. */

@@ -4,10 +4,9 @@
 import { get } from "./api.js";
 import { byId, fill, h, icon } from "./dom.js";
 import { FILTERS } from "./filter_table.js";
-import { FILTER_NAMES, filtered, searched } from "./state.js";
+import { FILTER_NAMES, filtered, MODES, searched } from "./state.js";
 import { mediaWord, number, t, words } from "./strings.js";
 
-export const MODES = ["hybrid", "lexical", "vector"];
 const CHIPS = ["media", "path_glob", "tag", "lang", "dated"]; // the others are under More
 const REST = FILTERS.filter((each) => !CHIPS.includes(each.name));
 const NAMED = ["media", "lang", "trust_min"]; // whose values are words of the page

@@ -40,7 +40,7 @@ const field = byId("question");
 const list = byId("list");
 const status = byId("status");
 const count = byId("count");
-const mode = () => (menus.MODES.includes(state.mode) ? state.mode : (defaults?.mode ?? "hybrid"));
+const mode = () => state.mode || (defaults?.mode ?? "hybrid");
 
 /** Goes to another state: a step of the history, unless only what is typed changed. */
 function go(next, { step = true } = {}) {
@@ -171,7 +171,7 @@ async function search() {
 }
 
 /** The words of a search; a mode that is none is left out. */
-const searched = (more = {}) => stated.searched({ ...state, mode: menus.MODES.includes(state.mode) ? state.mode : "", ...more });
+const searched = (more = {}) => stated.searched({ ...state, ...more });
 
 const glanceSoon = settled(() => {
   if (!state.at) showPlace();
@@ -517,7 +517,7 @@ function openPalette() {
       [t("runs"), toPage("runs")],
       [t("filters"), () => menus.openFilters(() => state, go), "Alt+F"],
       [t("newestFirst"), () => go({ ...state, sort: state.sort === "date" ? "" : "date" })],
-      ...menus.MODES.filter((each) => each !== mode()).map((each) => [t("searchBy", t(each)), () => go({ ...state, mode: each }), "Alt+M"]),
+      ...stated.MODES.filter((each) => each !== mode()).map((each) => [t("searchBy", t(each)), () => go({ ...state, mode: each }), "Alt+M"]),
       place ? [t("copyCitation"), () => copy(cited(), t("citation")), "y"] : null,
       place ? [t("copyMarkdown"), () => copy(reader.markdownLink(), t("markdownLink")), "m"] : null,
       place ? [t("openTitle"), openInProgram, "o"] : null,
@@ -603,7 +603,7 @@ keys.listen({
   },
   back,
   palette: openPalette,
-  mode: () => go({ ...state, mode: menus.MODES[(menus.MODES.indexOf(mode()) + 1) % menus.MODES.length] }),
+  mode: () => go({ ...state, mode: stated.MODES[(stated.MODES.indexOf(mode()) + 1) % stated.MODES.length] }),
   filters: () => menus.openFilters(() => state, go),
   copyPlace: () => copy(cited(), t("citation")),
   copyLink: () => copy(reader.markdownLink(), t("markdownLink")),

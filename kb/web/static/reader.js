@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { quotedAt } from "./ask.js";
-import { byId, failure, fill, h, icon, plainNote } from "./dom.js";
+import { byId, failure, fill, h, icon, plainNote, reachable } from "./dom.js";
 import { pathOf, placeWord } from "./hits.js";
 import { picture, recording } from "./media.js";
 import { notDrawn, pages } from "./pages.js";
@@ -204,7 +204,7 @@ function note(view, range) {
   const first = made.firstElementChild;
   if (first?.localName === "h1" && first.textContent.trim() === view.document.title.trim()) first.classList.add("repeats"); // it stands above
   if (range) markBlocks(made, range);
-  return made;
+  return reachable(made);
 }
 
 /** Marks the smallest blocks that stand on the cited lines; those one behind the other are one mark. */

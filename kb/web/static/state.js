@@ -5,15 +5,18 @@ import { FILTERS } from "./filter_table.js";
 const SEVERAL = ["turn", ...FILTERS.filter((each) => each.many).map((each) => each.name)];
 const ONE_VALUED = FILTERS.filter((each) => !each.many).map((each) => each.name);
 const SINGLE = ["q", "mode", "k", "sort", ...ONE_VALUED, "at", "passage", "heading", "view", "ask", "deep", "after", "answer", "page", "before_run", "after_run"];
+/** How is searched: by words and meaning, by words, by meaning. */
+export const MODES = ["hybrid", "lexical", "vector"];
 /** The names of what narrows the search. */
 export const FILTER_NAMES = FILTERS.map((each) => each.name);
 
-/** The state that an address holds. */
+/** The state that an address holds, without a mode that there is not. */
 export function read(search = location.search) {
   const words = new URLSearchParams(search);
   const state = {};
   for (const name of SINGLE) state[name] = words.get(name) ?? "";
   for (const name of SEVERAL) state[name] = words.getAll(name);
+  if (!MODES.includes(state.mode)) state.mode = "";
   return state;
 }
 
