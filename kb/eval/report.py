@@ -1,6 +1,6 @@
 """Writes the report of a run into its folder, for programs and people, and a comparison of two runs as a page.
 
-The page is one self-contained HTML file: figures, plots, and the questions that changed most.
+The page is one self-contained HTML file: figures, and the questions that changed most with both rankings.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from kb.domain.results.evaluation import (
     MeasuredRun,
     MetricChange,
     MovedQuestion,
-    QueryMetrics,
 )
 from kb.errors import StoreReadOnly
-from kb.eval import plots
 from kb.eval.comparison import LEVEL, METRICS, p_text
 from kb.private import make_private_folder
 from kb.store import queries
@@ -63,7 +61,6 @@ def markdown_table(groups: Sequence[GroupMetrics]) -> str:
 MOVED_SHOWN = 12
 HITS_SHOWN = 5
 
-_GROUPINGS = ("all", "lang", "category")
 _VERDICTS = {
     "better": "Better",
     "worse": "Worse",
@@ -81,16 +78,7 @@ def comparison_page(comparison: Comparison) -> str:
     parts = [
         _head(comparison, title),
         _metrics(comparison),
-        '<section class="pair">',
-        _card("Each question", "change of nDCG@10, from the largest loss to the largest gain", _changes(comparison)),
-        _card("Rank movement", "rank of the first relevant hit; a line's width is its questions", _ranks(comparison)),
-        _card("Groups", f"nDCG@10 {_legend(before, after)}", _bars(comparison)),
-        _card(
-            "Risk by coverage",
-            f"first hits that are wrong {_legend(before, after)}",
-            plots.risk_coverage(_confidences(comparison.before), _confidences(comparison.after)),
-        ),
-        "</section>",
+        _groups(comparison),
         _moved(comparison),
         _provenance(comparison),
     ]
@@ -129,61 +117,46 @@ def verdict_reason(comparison: Comparison) -> str:
 
 
 def _metrics(comparison: Comparison) -> str:
-    reach = max((abs(end) for change in comparison.metrics for end in (change.low, change.high)), default=0) or 0.01
-    reach = max(reach * 1.08, 1.5 * comparison.tolerance)
     rows = "".join(
         f'<tr><td title="{escape(change.metric.meaning)}">{escape(change.metric.label)}</td>'
         f'<td class="figure">{change.before:.3f}</td><td class="figure">{change.after:.3f}</td>'
-        f'<td class="figure {plots.direction(change)}">{change.difference:+.3f}</td><td>{plot}</td>'
+        f'<td class="figure {_direction(change)}">{change.difference:+.3f}</td>'
         f'<td class="figure soft">{_interval(change)}</td><td class="figure soft">{escape(p_text(change.p_value))}</td>'
         f'<td class="figure soft">{change.questions}</td></tr>'
         for change in comparison.metrics
-        for plot in (plots.interval(change, reach=reach, tolerance=comparison.tolerance),)
     )
-    heads = ("metric", "before", "after", "change", "worse ← → better", f"{LEVEL:.0%} interval", "p", "n")
-    kinds = ("", "figure", "figure", "figure", "axis", "figure", "figure", "figure")
-    header = "".join(f'<th class="{kind}">{head}</th>' for kind, head in zip(kinds, heads, strict=True))
-    note = "Paired bootstrap interval and randomisation p-value over questions; the shaded band is the tolerance."
+    note = "Paired bootstrap interval and randomisation p-value over questions."
     return (
         f'<section><h2>Metrics</h2><p class="note">{note}</p>'
-        f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table></section>"
+        f"{_table(('metric', 'before', 'after', 'change', f'{LEVEL:.0%} interval', 'p', 'n'), rows)}</section>"
     )
 
 
-def _shared(comparison: Comparison) -> list[tuple[QueryMetrics, QueryMetrics]]:
-    """The metrics in both runs of each question that both asked."""
-    before, after = comparison.before.answered, comparison.after.answered
-    return [(before[query_id].metrics, after[query_id].metrics) for query_id in before.keys() & after.keys()]
+def _direction(change: MetricChange) -> str:
+    """`worse` or `better` if the change exceeds the noise, else ""."""
+    return "worse" if change.regressed or change.high < 0 else "better" if change.low > 0 else ""
 
 
-def _changes(comparison: Comparison) -> str:
-    pairs = [(old.ndcg_at_10, new.ndcg_at_10) for old, new in _shared(comparison)]
-    return plots.sorted_changes([new - old for old, new in pairs if old is not None and new is not None])
-
-
-def _ranks(comparison: Comparison) -> str:
-    pairs = [(old, new) for old, new in _shared(comparison) if old.mrr is not None and new.mrr is not None]
-    return plots.rank_movement([(old.first_rank, new.first_rank) for old, new in pairs], comparison.after.run.k)
-
-
-def _bars(comparison: Comparison) -> str:
+def _groups(comparison: Comparison) -> str:
+    """The means of nDCG@10 of both runs by language and category."""
     old = {(group.grouping, group.label): group.ndcg_at_10 for group in comparison.before.run.groups}
-    return plots.grouped_bars(
-        [
-            (group.label or "all questions", before, group.ndcg_at_10)
-            for group in sorted(comparison.after.run.groups, key=lambda group: _GROUPINGS.index(group.grouping))
-            if group.ndcg_at_10 is not None and (before := old.get((group.grouping, group.label))) is not None
-        ]
+    rows = "".join(
+        f'<tr><td>{escape(group.label)}</td><td class="figure">{before:.3f}</td>'
+        f'<td class="figure">{group.ndcg_at_10:.3f}</td><td class="figure soft">{group.questions}</td></tr>'
+        for group in comparison.after.run.groups
+        if group.label
+        and group.ndcg_at_10 is not None
+        and (before := old.get((group.grouping, group.label))) is not None
+    )
+    return (
+        f"<section><h2>nDCG@10 by group</h2>{_table(('group', 'before', 'after', 'n'), rows)}</section>" if rows else ""
     )
 
 
-def _confidences(measured: MeasuredRun) -> list[tuple[float, bool]]:
-    """The score of each question's first hit, and whether that hit is right; for unanswerable questions it never is."""
-    return [
-        (answered.hits[0].score, answered.hits[0].grade > 0)
-        for answered in measured.answered.values()
-        if answered.hits and (answered.metrics.mrr is not None or not answered.metrics.answerable)
-    ]
+def _table(heads: Sequence[str], rows: str) -> str:
+    """A table whose columns after the first hold figures."""
+    header = "".join(f"<th{' class=figure' if at else ''}>{head}</th>" for at, head in enumerate(heads))
+    return f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def _moved(comparison: Comparison) -> str:
@@ -241,14 +214,6 @@ def _provenance(comparison: Comparison) -> str:
         f'<p class="note" style="margin-top:14px">Corpus <code>{corpus}</code>. What differs between the runs:</p>'
         f'<ul class="differs">{differs}</ul></section>'
     )
-
-
-def _card(title: str, note: str, plot: str) -> str:
-    return f'<div class="card"><h2>{title}</h2><p class="note">{note}</p>{plot}</div>'
-
-
-def _legend(before: str, after: str) -> str:
-    return f'<span class="key before"></span>{escape(before)}<span class="key after"></span>{escape(after)}'
 
 
 def _name(measured: MeasuredRun) -> str:
