@@ -53,8 +53,8 @@ def load_project(named: str, flags: Sequence[str], env: Mapping[str, str]) -> Co
 
 
 def read_project(named: str, flags: Sequence[str], env: Mapping[str, str]) -> tuple[Config, str]:
-    """The user's configuration with a project's sources, and data of its own below the user's data directory; and the
-    hash of the content that it was made of.
+    """The user's configuration with a project's sources and a separate folder for their data, and the hash of the
+    project's file as it was read.
 
     Raises: ConfigError for a key that a project may not set, and a folder that is not below the project's.
     """

@@ -82,7 +82,10 @@ def open_ollama_embedder(provider: Provider, name: str, waits: Sequence[float] =
 
 
 def embeddings(server: OllamaServer, name: str, texts: Sequence[str]) -> list[list[float]]:
-    """One vector per text. Raises: PromptTooLong, ModelNotPulled, ModelUnreachable, ModelTimeout, StreamBroken."""
+    """One vector per text, as the server gives it.
+
+    Raises: PromptTooLong, ModelNotPulled, ModelUnreachable, ModelTimeout, StreamBroken.
+    """
     answered = server.ask("/api/embed", {"model": name, "input": list(texts), "truncate": False}, name)
     rows: Any = answered.get("embeddings")
     if not _are_vectors(rows, len(texts)):

@@ -118,10 +118,10 @@ def _text_of(document: Document, block: Block, lines: list[str]) -> str:
 
 
 def read_inside(name: str, data: bytes, job: Job) -> tuple[Parts | None, str]:
-    """The parts of a file inside the job's file, or None if it is not read, and the reason if the file is faulty.
+    """The parts of a file inside the job's file, None if it has none, and why it cannot be read, else "".
 
-    The size that all inner files say they expand to is limited before any of them is opened: hundreds of files, each
-    within the limit of one file, would take hours.
+    The limit on the size to which all inner files together expand is checked before one is opened: hundreds of files,
+    each within the limit of one file, would take hours.
     """
     try:
         job.inside.left_bytes -= expanded_bytes(data)

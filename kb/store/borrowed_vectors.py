@@ -93,5 +93,5 @@ class BorrowedVectors:
 
 
 def unpacked(vector: bytes) -> list[float]:
-    """The numbers of a vector that is stored as little-endian float32."""
+    """float32[dimensions] of a vector stored as little-endian bytes."""
     return list(unpack(f"<{len(vector) // 4}f", vector))

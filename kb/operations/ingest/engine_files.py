@@ -73,15 +73,15 @@ class _Stepped:
     reading: frozenset[str] = frozenset()
 
     def key(self, step: Step) -> tuple[str, DerivedName, str]:
-        """The cache key of a result: the file's content, the step, the engine; with the form of a result that has one,
-        and whether it has the hashes of pictures.
+        """The cache key of a result: the hash of the file, the step, and the engine, followed by the form of the result
+        (`Step.form`), if any, and `+ocr` if pictures are read.
         """
         form = f"/{step.form}{'+ocr' * (OF_PICTURES.name in self.engines)}" if step.form else ""
         return self.content.blake3, step.name, self.engines[step.name].label + form
 
     @property
     def next_steps(self) -> tuple[Step, ...]:
-        """The steps of the next task. Pictures are a task of their own: some may have been read in other files."""
+        """The steps of the next task. Pictures are a separate task: some may have been read in other files."""
         return self.todo[:-1] if len(self.todo) > 1 and self.todo[-1] == OF_PICTURES else self.todo
 
     @property

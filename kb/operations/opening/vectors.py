@@ -116,8 +116,8 @@ class VectorSource:
     def end(self, begun: Encoding, depth: int) -> QueryVectors:
         """The encoded question, with its `depth` nearest passages if an ANN index or the mirror in memory gives them.
 
-        An ANN index gives none for a question with filters, and neither gives any where single passages pass: the
-        statement scans those.
+        The ANN index gives none for a question with filters, and the mirror none if filters choose single passages of
+        documents: the statement then scans the vectors.
         """
         vector, tokens = begun.encoded()
         neighbours = None
