@@ -51,11 +51,6 @@ MANNERS = {
         "return [each._replace(vector=bytes(len(each.vector))) for each in made]"
     ),
     "recording": _REPLACED.format("Path(os.environ['RECORD'], str(time.time_ns())).write_text('\\n'.join(texts))"),
-    "recording readings": "reader = there.read_there\n"
-    "def read_there(name, wanted, question, headed, chars, places):\n"
-    "    Path(os.environ['RECORD'], str(time.time_ns())).write_text(headed)\n"
-    "    return reader(name, wanted, question, headed, chars, places)\n"
-    "there.read_there = read_there",
     "deadly": "cluster_pool.in_process = lambda limits, function, *given: os._exit(9)",
 }
 

@@ -141,8 +141,6 @@ def show_calibration(report: CalibrationReport) -> None:
     places = f"{report.placed} say where their answer stands"
     click.echo(plain_line(f"{report.asked}, judged by {report.version}"))
     click.echo(f"{report.answerable} answerable questions ({places}), {report.unanswerable} unanswerable\n")
-    for note in report.notes:
-        click.echo(plain_line(note), err=True)
     rows = [["threshold", "kept", "refused", "balanced"]]
     for gate in report.gate.table:
         mark = "*" if gate.threshold == report.score_gate else " "

@@ -314,7 +314,7 @@ class AnswerPoint(NamedTuple):
 class CalibrationReport(NamedTuple):
     """How well two thresholds separate questions. `asked` names the files of questions, `version` the fitted weights.
 
-    `placed` counts the answerable questions whose correct place is known. `notes`: what a cluster could not do.
+    `placed` counts the answerable questions whose correct place is known. `notes` is empty.
     """
 
     asked: str

@@ -42,26 +42,19 @@ class InstalledJudge(NamedTuple):
 
     def read(self, question: str, passage: Passage, sentences: Sequence[Sentence]) -> PassageReading:
         """Reads a passage under its headings, and scores these sentences of it. Raises: ModelError."""
-        places = [(each.start, each.end) for each in sentences]
-        return self.read_text(
-            question, passage_text(passage.title, passage.heading_path, passage.text), len(passage.text), places
-        )
-
-    def read_text(self, question: str, headed: str, chars: int, places: Sequence[tuple[int, int]]) -> PassageReading:
-        """Reads a text under its headings, whose last `chars` are its own, and scores the sentences at these places."""
-        text = PREFIXES["passage"] + headed
-        above = len(text) - chars
+        text = PREFIXES["passage"] + passage_text(passage.title, passage.heading_path, passage.text)
+        above = len(text) - len(passage.text)
         asked = self._ids(PREFIXES["query"] + question)[:LONGEST_QUESTION]
         read = self._ids(text)[:LONGEST_PASSAGE]
         ids = array("q", (FIRST, *asked, LAST, *read, LAST))
         begin = array("q", (len(asked) + 2,))
         given = {TOKEN_IDS: Tensor("int64", (1, len(ids)), ids), BEGIN: Tensor("int64", (1,), begin)}
-        if not places:
+        if not sentences:
             return PassageReading(self.session.run(given, SCORE).values[0], ())
         score, answers = self.session.outputs(given, (SCORE, ANSWERS))
         scores = []
-        for place in places:
-            first, last = (len(self._ids(text[: above + at].rstrip())) for at in place)
+        for each in sentences:
+            first, last = (len(self._ids(text[: above + at].rstrip())) for at in (each.start, each.end))
             likeliest = nlargest(_LIKELIEST, answers.values[first : max(last, first + 1)])
             scores.append(sum(likeliest) / len(likeliest) if likeliest else min(answers.values))
         return PassageReading(score.values[0], tuple(scores))

@@ -19,16 +19,14 @@ from kb.domain.derived import ExtractSettings
 from kb.domain.embeddings import Embedder, TokenEmbedder
 from kb.domain.ids import content_hash
 from kb.embed.encoders import open_embedder
-from kb.errors import KbError, ModelCorrupt, ModelError, ModelMissing
+from kb.errors import KbError, ModelCorrupt, ModelError
 from kb.extract.registry import EXTRACTORS, Step
 from kb.models.manifest import InstalledModel, read_installed, verify_model
 from kb.private import make_private_folder
 from kb.store.caches import CachedVector
 
 if TYPE_CHECKING:
-    from kb.domain.answers import PassageReading
     from kb.domain.embeddings import Vectors
-    from kb.embed.installed.judge import InstalledJudge
     from kb.extract.steps import StepsDone, Work
     from kb.workers.pool import Tell
 
@@ -38,7 +36,6 @@ MODELS = "KB_CLUSTER_MODELS"
 """The environment variable of a worker that names the folder of its models."""
 
 _opened: dict[str, Embedder] = {}
-_judges: dict[str, InstalledJudge] = {}
 _opening = Lock()
 
 
@@ -86,32 +83,11 @@ def embed_there(name: str, wanted: str, with_tokens: bool, texts: Sequence[str])
     """The vectors of texts by the model whose hash is `wanted`. Raises: ModelMissing; ModelCorrupt for another hash."""
     with _opening:
         if wanted not in _opened:
-            _opened[wanted] = open_embedder(models_here() / name, _verified(name, wanted), 1)
+            installed = read_installed(models_here(), name)
+            if model_hash(installed) != wanted:
+                raise ModelCorrupt(f"{name} is another here", "kb cluster prepare")
+            _opened[wanted] = open_embedder(models_here() / name, installed, 1)
     return vectors_of(_opened[wanted], texts, with_tokens=with_tokens)
-
-
-def read_there(
-    name: str, wanted: str, question: str, headed: str, chars: int, places: Sequence[tuple[int, int]]
-) -> PassageReading:
-    """What the judge of that model makes of a passage, as `InstalledJudge.read_text`. Raises: as `embed_there`."""
-    from kb.embed.installed.judge import open_installed_judge
-
-    with _opening:
-        if wanted not in _judges:
-            _verified(name, wanted)
-            judge = open_installed_judge(models_here() / name)
-            if judge is None:
-                raise ModelMissing(f"{name} has no judge here", "kb cluster prepare")
-            _judges[wanted] = judge
-    return _judges[wanted].read_text(question, headed, chars, places)
-
-
-def _verified(name: str, wanted: str) -> InstalledModel:
-    """The manifest of a model of this worker. Raises: ModelMissing; ModelCorrupt for another hash than the wanted."""
-    installed = read_installed(models_here(), name)
-    if model_hash(installed) != wanted:
-        raise ModelCorrupt(f"{name} is another here", "kb cluster prepare")
-    return installed
 
 
 def vectors_of(embedder: Embedder, texts: Sequence[str], *, with_tokens: bool) -> list[CachedVector]:

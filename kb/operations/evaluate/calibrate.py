@@ -15,7 +15,6 @@ from kb.errors import UsageError
 from kb.eval.golden import GoldenSet, Question
 from kb.eval.outcome import Expected, holds_all
 from kb.eval.question_files import read_labelled
-from kb.operations.ask.away import asking
 from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import JUDGED_HITS, retrieve
 from kb.operations.evaluate.question import expected_passages
@@ -93,9 +92,8 @@ def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandl
     if len({question.answerable for question in questions}) < 2:
         raise UsageError("it takes questions of both kinds", "some in each file")
     rag = base.config.rag
-    notes: list[str] = []
     with base.reading_views() as base:
-        asked = _ask_all(base, questions, answerable, handle, notes)
+        asked = _ask_all(base, questions, answerable, handle)
     gates = sorted({*THRESHOLDS, rag.score_gate})
     precisions = sorted({*PRECISIONS, rag.answer_precision})
     return CalibrationReport(
@@ -108,31 +106,25 @@ def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandl
         placed=sum(each.is_answerable and each.is_right is not None for each in asked),
         gate=separation(asked, gates),
         answers=tuple(answer_point(asked, rag.score_gate, precision) for precision in precisions),
-        notes=tuple(notes),
     )
 
 
-def _ask_all(
-    base: ConnectedBase, questions: Sequence[Question], file: Path, handle: RunHandle, notes: list[str]
-) -> list[Judged]:
-    """Asks every question; `file` is that of the answerable ones. `notes` gets what a cluster could not do."""
+def _ask_all(base: ConnectedBase, questions: Sequence[Question], file: Path, handle: RunHandle) -> list[Judged]:
+    """Asks every question; `file` is that of the answerable ones."""
     with base.snapshot():
         placed = GoldenSet(file.stem, file, tuple(each for each in questions if each.expected))
         expected = expected_passages(base.db, placed)
     asked = []
-    with asking(base, len(questions), handle, notes) as (session, each_of):
-        judged = each_of(lambda question: _ask(session, question, expected.get(question.id), handle), questions)
-        for done, found in enumerate(judged, 1):
-            asked.append(found)
-            handle.tell(StepProgress("asking", done, len(questions), "questions"))
+    for done, question in enumerate(questions, 1):
+        asked.append(_ask(base, question, expected.get(question.id), handle))
+        handle.tell(StepProgress("asking", done, len(questions), "questions"))
     return asked
 
 
-def _ask(session: Base, question: Question, expected: Expected | None, handle: RunHandle) -> Judged:
+def _ask(base: ConnectedBase, question: Question, expected: Expected | None, handle: RunHandle) -> Judged:
     handle.stop_if_canceled("all questions were asked", "nothing was changed; the same call begins again")
     request = AskRequest(question.query, "hybrid", JUDGED_HITS, provider="extractive", keep=False)
-    with session.reading() as base:
-        judgement = retrieve(base, request, time.monotonic()).judgement
+    judgement = retrieve(base, request, time.monotonic()).judgement
     if expected is None:
         return Judged(judgement, question.answerable)
     shown = judgement.shown() if judgement is not None and judgement.excerpts else ()

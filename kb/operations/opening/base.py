@@ -63,20 +63,18 @@ class Base:
         many: bool = False,
         audience: Audience | None = None,
         models: LoadedModels | None = None,
-        judge: PassageJudge | None = None,
     ) -> None:
         """Opens nothing before it is needed, so a base may be made before there is a file.
 
         `many` prepares for many questions, for example by the ANN index of a large base; without it the first answer
         comes sooner. The `audience` does not see what is hidden from it; None is the owner, who sees all. `models` are
-        taken if they are of the configured folder; `judge` in place of the installed one.
+        taken if they are of the configured folder.
         """
         if models is None or models.model_dir != config.model_dir:
             models = LoadedModels(config.model_dir, many=many)
         self.models = models
         self._config = config
         self._many = many
-        self._judge = judge
         self._audience = audience
         self._rules_of: _FileState | None = None
         self._free: list[tuple[FileIdentity | None, ConnectedBase]] = []
@@ -127,7 +125,7 @@ class Base:
         """
         if self.config.models_embedding.provider == "none":
             return None
-        return self._judge or self.models.judge()
+        return self.models.judge()
 
     @contextmanager
     def reading(self) -> Iterator[ConnectedBase]:
@@ -201,7 +199,7 @@ class ConnectedBase(Base):
 
     def __init__(self, base: Base, db: Connection) -> None:
         """Takes the models of `base`."""
-        super().__init__(base._config, many=base._many, audience=base._audience, models=base.models, judge=base._judge)
+        super().__init__(base._config, many=base._many, audience=base._audience, models=base.models)
         self.db = db
         self.hides = False
         self._given = self._config

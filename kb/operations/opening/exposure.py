@@ -125,12 +125,6 @@ def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
     return frozenset(row.workspace_path for row in _hidden_documents(db, rules))
 
 
-def shown_documents(db: Connection, rules: Rules) -> frozenset[str]:
-    """The ids of the documents that the rules do not name: a changed text gets another id."""
-    hidden = {row.doc_id for row in _hidden_documents(db, rules)}
-    return frozenset(row.doc_id for row in queries.select_document_ids(db) if row.doc_id not in hidden)
-
-
 def kept_from_models(config: Config) -> Callable[[str], bool]:
     """A function that tells whether language models may not read a path. For pictures, which have no tags, paths alone
     decide.
