@@ -11,7 +11,7 @@ import json
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -35,6 +35,7 @@ from training.judge import Judge, Readings, near_passages, reading_loss
 from training.judge_figures import judge_lines, judge_record
 from training.neighbours import neighbours
 from training.objective import Mapped
+from training.pages import PageBatches, read_pages
 from training.questions import BadData, CheckoutMissing, Source, check_apart, read_source, source_files
 from training.run import (
     PRECISIONS,
@@ -43,6 +44,7 @@ from training.run import (
     Plan,
     Stopped,
     encoder_loss,
+    paired_loss,
     seconds_by_precision,
     train,
     within_reach,
@@ -55,6 +57,8 @@ _EXAMPLES = """\
 examples:
   tools/train                                    all of benchmarks/training, four epochs
   tools/train --checkouts DIR                    with the files whose passages are in others' repositories
+  tools/train --checkouts DIR --pages benchmarks/training/pages.tsv
+                                                 and sections of documentation that is there in both languages
   tools/train --held-out DIR/n4.jsonl OTHER      and figures by kind of question after each epoch, of these files
   tools/train --epochs 1 --fraction .25          a quarter of the data, to see what more of it gives
   tools/train --judge --begin-with UPDATE --rank 64 --passages 80 --rate 8e-4 --dropout .1 --out JUDGE
@@ -89,6 +93,7 @@ def _run(asked: argparse.Namespace) -> None:
     training = {} if asked.steps == 0 else _sources(asked.data, asked.checkouts, console)
     held_out = _sources(asked.held_out, asked.checkouts, console)
     check_apart(training, held_out)
+    pages = read_pages(asked.pages, asked.checkouts) if asked.pages and training else None
     if not asked.out.parent.is_dir():
         asked.out.parent.mkdir(parents=True)
     with _bar(console) as bar:
@@ -102,6 +107,8 @@ def _run(asked: argparse.Namespace) -> None:
         rank = max(rank, asked.rank)
     sources = [within_reach(source.first(asked.fraction), base) for source in training.values()]
     identity = _identity(asked, training, held_out, base, rank)
+    if pages is not None:
+        identity["pages"] = {"sha256": pages.sha256, "sections": pages.counts}
     checkpoint = Checkpoint(_beside(asked.out, ".checkpoint"), identity)
     if asked.fresh:
         checkpoint.path.unlink(missing_ok=True)
@@ -129,9 +136,13 @@ def _run(asked: argparse.Namespace) -> None:
             f" ({batches.steps_of_an_epoch} an epoch), {precision} on {device.type}"
         )
         look = asked.look or batches.steps_of_an_epoch
+        taught: Iterable[Any] = batches
+        if pages is not None:
+            console.print(f"{len(pages.pairs)} sections of pages, {asked.sections} a step")
+            taught = zip(batches, PageBatches(pages, asked.sections, asked.seed), strict=False)
         with _mapping(asked.workers) as mapped:
-            loss = _loss_of(learner, base, mapped)
-            course = _train(learner, batches, loss, Plan(steps, asked.rate), checkpoint, figures, look, asked.out)
+            loss = _loss_of(learner, base, mapped, has_pages=pages is not None)
+            course = _train(learner, taught, loss, Plan(steps, asked.rate), checkpoint, figures, look, asked.out)
     if asked.share != 1:
         encoder.average_with_base(base.weights, asked.share)
     if held_out:
@@ -176,10 +187,12 @@ def _batches(
     return Batches(sources, near, Recipe(asked.passages, asked.cut), asked.seed)
 
 
-def _loss_of(learner: Encoder | Judge, base: Base, mapped: Mapped) -> Callable[[Any], tuple[Tensor, dict[str, float]]]:
+def _loss_of(
+    learner: Encoder | Judge, base: Base, mapped: Mapped, *, has_pages: bool
+) -> Callable[[Any], tuple[Tensor, dict[str, float]]]:
     if isinstance(learner, Judge):
         return partial(reading_loss, learner)
-    return partial(encoder_loss, learner, base, mapped=mapped)
+    return partial(paired_loss if has_pages else encoder_loss, learner, base, mapped=mapped)
 
 
 def _figures_of(
@@ -197,7 +210,7 @@ def _lines(record: Mapping[str, Any]) -> list[str]:
 
 def _train(
     learner: Encoder | Judge,
-    batches: Batches | Readings,
+    batches: Iterable[Any],
     loss: Callable[[Any], tuple[Tensor, dict[str, float]]],
     plan: Plan,
     checkpoint: Checkpoint,
@@ -266,6 +279,7 @@ def _identity(
         "steps",
         "rate",
         "passages",
+        "sections",
         "cut",
         "fraction",
         "share",
@@ -380,6 +394,13 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         metavar="DIR",
         help="the folder of the repositories that passages are taken from (benchmarks/training/README.md)",
     )
+    add(
+        "--pages",
+        type=Path,
+        metavar="TABLE",
+        help="also learn from documentation in both languages: the table of its repositories, which are in --checkouts"
+        " (benchmarks/training/pages.tsv); not for a judge",
+    )
     add("--out", type=Path, metavar="FILE", help="the update (.cache/training/encoder_update.npz)")
     add("--base", type=Path, metavar="FILE", help="the base's 4-bit weights (those kb installs, fetched at first)")
     add("--begin-with", type=Path, metavar="FILE", help="an update to begin with, of any rank")
@@ -404,6 +425,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="of the update's matrices (%(default)s)",
     )
     add("--passages", type=int, choices=range(4, 1025), default=34, metavar="N", help="of a step (%(default)s)")
+    add("--sections", type=_positive_count, default=96, metavar="N", help="of pages, a step (%(default)s)")
     add("--cut", type=_count, default=6, metavar="N", help="so many of them again without an answer (%(default)s)")
     add("--fraction", type=_share, default=1.0, metavar="F", help="use the first part of each file alone (%(default)s)")
     add(
@@ -428,6 +450,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--threads", type=int, metavar="N", help="(as many as PyTorch takes)")
     add("--workers", type=_count, default=1, metavar="N", help="processes that cluster tokens; a GPU waits for them")
     asked = parser.parse_args(arguments)
+    if asked.judge and asked.pages:
+        parser.error("--pages teaches the encoder, not a judge")
     asked.out = asked.out or asked.cache / "encoder_update.npz"
     return asked
 
@@ -451,6 +475,10 @@ def _share(text: str) -> float:
     if value > 1:
         raise argparse.ArgumentTypeError(f"{text} is above 1")
     return value
+
+
+def _positive_count(text: str) -> int:
+    return int(_positive(text))
 
 
 def _count(text: str) -> int:

@@ -46,11 +46,11 @@ class Loss:
 
 
 def step_loss(
-    questions: list[Tensor], passages: list[Tensor], batch: Batch, precision: torch.dtype, mapped: Mapped = map
+    questions: list[Tensor], passages: list[Tensor], batch: Batch, precision: torch.dtype, mapped: Mapped | None = map
 ) -> Loss:
     """Of token states float32[tokens, hidden] each: of the batch's questions and of its passages.
 
-    `precision` is that of the tokens' products; `mapped` clusters the tokens of each passage.
+    `precision` is that of the tokens' products; `mapped` clusters the tokens of a passage, None compares all of them.
     """
     barred = torch.zeros(len(questions), len(passages), dtype=torch.bool, device=questions[0].device)
     for passage, question in batch.only_for.items():
@@ -66,7 +66,7 @@ def step_loss(
         return (ends[0] @ ends[1].T / _VECTOR_TEMPERATURE).masked_fill(barred, _NEVER)
 
     vector_scores = cosines(None)
-    rows = kept_rows(passages, mapped)
+    rows = passages if mapped is None else kept_rows(passages, mapped)
     token_scores = (late_scores(questions, rows, precision) / _TOKEN_TEMPERATURE).masked_fill(barred, _NEVER)
     by_vector = functional.cross_entropy(vector_scores, right)
     by_short = functional.cross_entropy(cosines(SHORT_COMPONENTS), right)

@@ -27,6 +27,7 @@ _WARM_STEPS = 20
 _LOWEST_RATE = 0.03
 _DECAY = 0.01
 _HEADS_SHARE = 3.0
+_PAGES_WEIGHT = 0.5
 _LONGEST_GRADIENT = 1.0
 _SAVED_SECONDS = 120
 _TIMED_TEXTS, _TIMED_STEPS = 12, 3
@@ -153,7 +154,7 @@ def train(
     return course
 
 
-def encoder_loss(encoder: Encoder, base: Base, batch: Batch, mapped: Mapped) -> tuple[Tensor, dict[str, float]]:
+def encoder_loss(encoder: Encoder, base: Base, batch: Batch, mapped: Mapped | None) -> tuple[Tensor, dict[str, float]]:
     """A step's loss, its parts, and the shares of questions whose passage came first; `mapped` clusters tokens."""
     ids = [base.question_ids(text) for text in batch.questions] + [base.passage_ids(text) for text in batch.passages]
     states = encoder(ids)
@@ -166,6 +167,15 @@ def encoder_loss(encoder: Encoder, base: Base, batch: Batch, mapped: Mapped) -> 
         "right_by_tokens": loss.right_by_tokens,
         "texts": float(len(ids)),
     }
+
+
+def paired_loss(
+    encoder: Encoder, base: Base, batches: tuple[Batch, Batch], mapped: Mapped
+) -> tuple[Tensor, dict[str, float]]:
+    """The loss of a step's questions and half of that of its sections, whose tokens are not clustered."""
+    loss, parts = encoder_loss(encoder, base, batches[0], mapped)
+    of_pages, told = encoder_loss(encoder, base, batches[1], None)
+    return loss + _PAGES_WEIGHT * of_pages, parts | {f"pages_{name}": told[name] for name in ("vector", "tokens")}
 
 
 def _step(loss: Tensor, parts: dict[str, float], optimizer: torch.optim.Optimizer) -> dict[str, float]:
