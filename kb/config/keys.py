@@ -630,7 +630,7 @@ class Config(Section):
 
     def expand(self, text: str) -> str:
         """`text` with `~`, `$VAR`, `${VAR:-default}` and `{data_dir}` replaced."""
-        return expand_variables(text.replace("{data_dir}", str(self.data_dir)))
+        return expand_variables(text.replace("{data_dir}", str(self.data_dir)) if "{data_dir}" in text else text)
 
     def _absolute(self, text: str) -> Path:
         file = self.owner or self.file

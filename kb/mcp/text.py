@@ -46,6 +46,7 @@ _HIDDEN = re.compile(
 )
 # Braille's blank is printable, and seen by nobody.
 _NO_NAME = frozenset(" %()[]{}<>\"'`|\\^\u2800")
+_ENCODED = re.compile(f"[{re.escape(''.join(sorted(_NO_NAME)))}]|{_HIDDEN.pattern}")
 _BREAKS = re.compile("[\u2028\u2029]")
 
 
@@ -66,6 +67,8 @@ def as_name(uri: str) -> str:
 
     Blanks, brackets, quotes and invisible characters are encoded: a file's name must not look like a line of kb's.
     """
+    if uri.isprintable() and not _ENCODED.search(uri):
+        return uri  # as nearly every one
     return "".join(each if _is_of_a_name(each) else quote(each.encode("utf-8", "replace"), safe="") for each in uri)
 
 

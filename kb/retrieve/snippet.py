@@ -83,7 +83,8 @@ def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
     head = _ELLIPSIS if start else ""
     tail = _ELLIPSIS if end < len(flat) else ""
     shift = len(head) - start
-    shown = tuple((a + shift, b + shift) for a, b in whole_words(flat, matches) if a >= start and b <= end)
+    inside = [each for each in matches if each[0] >= start and each[1] <= end]
+    shown = tuple((a + shift, b + shift) for a, b in whole_words(flat, inside))
     return Snippet(head + flat[start:end] + tail, False, shown)
 
 

@@ -5,7 +5,7 @@
 -- product with one of the passage's. That is what its meaning scores, or else the cosine; its words add their share, less
 -- than in proportion: few words in common say little.
 -- `maxsim` is a function of kb: without it (the program sqlite3) `NULL` in its place leaves the cosine.
--- version 11
+-- version 12
 -- returns many kb.domain.search.Passage
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
@@ -61,21 +61,24 @@ favoured AS (
   WHERE doc_id IN (SELECT value FROM json_each(:favoured_json))
     AND (:doc_ids_json IS NULL OR chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
 ),
-matching AS (
-  SELECT f.rowid AS chunk_rowid
+-- All that have a word, once: the best of them are candidates, and what the vector alone found has words as well.
+worded AS MATERIALIZED (
+  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
   FROM chunks_fts AS f
   WHERE chunks_fts MATCH :match_expr
-    AND (:doc_ids_json IS NULL OR +f.rowid IN (SELECT e.chunk_rowid FROM eligible AS e))
-  ORDER BY f.rank
+),
+matching AS (
+  SELECT w.chunk_rowid
+  FROM worded AS w
+  WHERE :doc_ids_json IS NULL OR w.chunk_rowid IN (SELECT e.chunk_rowid FROM eligible AS e)
+  ORDER BY w.lexical_score DESC, w.chunk_rowid
   LIMIT :depth
 ),
 matching_favoured AS (
-  SELECT f.rowid AS chunk_rowid
-  FROM chunks_fts AS f
-  WHERE :favoured_json IS NOT NULL
-    AND chunks_fts MATCH :match_expr
-    AND +f.rowid IN (SELECT e.chunk_rowid FROM favoured AS e)
-  ORDER BY f.rank
+  SELECT w.chunk_rowid
+  FROM worded AS w
+  WHERE :favoured_json IS NOT NULL AND w.chunk_rowid IN (SELECT e.chunk_rowid FROM favoured AS e)
+  ORDER BY w.lexical_score DESC, w.chunk_rowid
   LIMIT :depth
 ),
 nearest AS (
@@ -123,11 +126,10 @@ candidates AS MATERIALIZED (
   )
   GROUP BY chunk_rowid
 ),
--- What the vector alone found has words as well.
 lexical AS MATERIALIZED (
-  SELECT f.rowid AS chunk_rowid, -f.rank AS lexical_score
-  FROM chunks_fts AS f
-  WHERE chunks_fts MATCH :match_expr AND +f.rowid IN (SELECT c.chunk_rowid FROM candidates AS c)
+  SELECT w.chunk_rowid, w.lexical_score
+  FROM worded AS w
+  WHERE w.chunk_rowid IN (SELECT c.chunk_rowid FROM candidates AS c)
 ),
 late AS MATERIALIZED (
   SELECT CAST(key AS INTEGER) AS chunk_rowid, value AS late_score

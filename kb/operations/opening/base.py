@@ -134,15 +134,15 @@ class Base:
         Inside another `reading` it gives the same base. A file of an older schema is migrated first. Raises:
         NotIndexed, NotAKnowledgeBase, SchemaTooNew, StoreCorrupt; StoreReadOnly if it cannot be migrated.
         """
-        config = self.config
-        file = _identity(config.sqlite)  # before it is opened: a file that replaces it is noticed by the next question
+        config, sqlite = self.config, self.config.sqlite
+        file = _identity(sqlite)  # before it is opened: a file that replaces it is noticed by the next question
         base = self._free_one(file)
         whole = True
         try:
-            with sqlite_errors(config.sqlite):
+            with sqlite_errors(sqlite):
                 if base is None:
                     with self._opening:  # two that migrate at once would be in each other's way
-                        base = ConnectedBase(self, open_current(config.sqlite))
+                        base = ConnectedBase(self, open_current(sqlite))
                 base.refresh(config)
                 yield base
         except StoreError:
@@ -281,7 +281,8 @@ class ConnectedBase(Base):
 
         Raises: SchemaTooNew.
         """
-        if (config.exposure, config.sources) != (self._given.exposure, self._given.sources):
+        given = self._given
+        if config is not given and (config.exposure, config.sources) != (given.exposure, given.sources):
             self._given, self._is_hidden = config, False
         seen = data_version(self.db)
         if seen != self._data_version:
