@@ -85,7 +85,7 @@ def _sessions(session: Base, _: str) -> Iterable[str]:
 
 
 def _runs(session: Base, _: str) -> Iterable[str]:
-    return [row.name or row.run_id[:8] for row in _call("kb.operations.evaluate.runs.list_runs", session)]
+    return [row.label for row in _call("kb.operations.evaluate.runs.list_runs", session)]
 
 
 def _values(name: str) -> Callable[[Base, str], Iterable[str]]:

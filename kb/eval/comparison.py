@@ -126,7 +126,7 @@ def _metric_changes(
 
 def _obstacles(before: EvalRun, after: EvalRun) -> list[str]:
     found = [
-        f"run {run.name or run.run_id[:8]} is not whole: {run.answered} of {run.questions} questions"
+        f"run {run.label} is not whole: {run.answered} of {run.questions} questions"
         for run in (before, after)
         if run.finished_at is None
     ]

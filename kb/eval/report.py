@@ -16,7 +16,6 @@ from kb.domain.results.evaluation import (
     Comparison,
     EvalRun,
     GroupMetrics,
-    MeasuredRun,
     MetricChange,
     MovedQuestion,
 )
@@ -41,7 +40,7 @@ def write_run_files(folder: Path, run: EvalRun, results: Iterable[queries.Result
 
 def report_page(run: EvalRun) -> str:
     """The mean metrics of a run as Markdown, over all questions and for each group."""
-    head = f"# {run.name or run.run_id[:8]}: {run.suite}\n\n{run.mode}, k = {run.k}, {run.created_at}\n\n"
+    head = f"# {run.label}: {run.suite}\n\n{run.mode}, k = {run.k}, {run.created_at}\n\n"
     return head + markdown_table(run.groups) + f"\n\n```json\n{run.versions_json}\n{run.config_snapshot_json}\n```\n"
 
 
@@ -73,7 +72,7 @@ _STYLE = Path(__file__).with_name("report.css")
 
 def comparison_page(comparison: Comparison) -> str:
     """The comparison as one HTML page."""
-    before, after = _name(comparison.before), _name(comparison.after)
+    before, after = comparison.before.run.label, comparison.after.run.label
     title = f"{before} → {after}"
     parts = [
         _head(comparison, title),
@@ -174,7 +173,7 @@ def _question(moved: MovedQuestion, comparison: Comparison) -> str:
     metrics = moved.after.metrics
     about = " · ".join(filter(None, (moved.query_id, metrics.lang, metrics.category)))
     columns = "".join(
-        f'<div class="card"><p class="note">{escape(_name(measured))} · nDCG@10 '
+        f'<div class="card"><p class="note">{escape(measured.run.label)} · nDCG@10 '
         f"{answered.metrics.ndcg_at_10 or 0:.3f}</p><ol class=hits>{''.join(_hits(answered))}</ol></div>"
         for measured, answered in ((comparison.before, moved.before), (comparison.after, moved.after))
     )
@@ -185,10 +184,7 @@ def _question(moved: MovedQuestion, comparison: Comparison) -> str:
 
 
 def _hits(answered: Answered) -> Iterator[str]:
-    shown = list(answered.hits[:HITS_SHOWN])
-    first = next((hit for hit in answered.hits if hit.grade), None)
-    if first is not None and first not in shown:
-        shown.append(first)
+    shown = answered.shown_hits(HITS_SHOWN)
     if not shown:
         yield '<li class="soft">no hits</li>'
     for hit in shown:
@@ -214,10 +210,6 @@ def _provenance(comparison: Comparison) -> str:
         f'<p class="note" style="margin-top:14px">Corpus <code>{corpus}</code>. What differs between the runs:</p>'
         f'<ul class="differs">{differs}</ul></section>'
     )
-
-
-def _name(measured: MeasuredRun) -> str:
-    return measured.run.name or measured.run.run_id[:8]
 
 
 def _interval(change: MetricChange) -> str:

@@ -247,14 +247,14 @@ class RunsScreen(AskingScreen):
     def _row(self, run: EvalRun) -> Text:
         mark = "● " if run.run_id == self._marked else "  "
         row = Text(mark).append(f"{run.created_at[:16].replace('T', ' ')}  ", "quiet")
-        row.append(clean_line(run.name or run.run_id[:8]), "bold")
+        row.append(clean_line(run.label), "bold")
         row.append(
             f"  {self._say('run of', clean_line(run.suite), self._say(run.mode), run.answered, run.questions)}", "quiet"
         )
         return row.append("\n    " + (_aggregate(run) or self._say("unfinished")))
 
     def _compare(self, comparison: Comparison) -> None:
-        before, after = (each.run.name or each.run.run_id[:8] for each in (comparison.before, comparison.after))
+        before, after = (each.run.label for each in (comparison.before, comparison.after))
         text = Text().append(f"{clean_line(before)} → {clean_line(after)}: {self._say(comparison.verdict)}\n", "bold")
         text.append(f"{clean_line(verdict_reason(comparison))}\n\n", "quiet")
         for change in comparison.metrics:

@@ -15,7 +15,6 @@ from kb.domain.results.evaluation import (
     Comparison,
     EvalRun,
     GroupMetrics,
-    Hit,
     Impact,
     MeasuredRun,
     MovedQuestion,
@@ -114,12 +113,9 @@ def _show_moved(moved: MovedQuestion, comparison: Comparison) -> None:
 
 
 def _hit_lines(answered: Answered) -> list[str]:
-    """The best hits, and the first relevant one where it is not among them."""
-    first = next((hit for hit in answered.hits if hit.grade), None)
-    shown: list[Hit] = list(answered.hits[:_HITS])
-    if first is not None and first not in shown:
-        shown.append(first)
-    return [f"{hit.rank:>3} {'✓' if hit.grade else ' '} {plain_line(hit.citation)}" for hit in shown]
+    return [
+        f"{hit.rank:>3} {'✓' if hit.grade else ' '} {plain_line(hit.citation)}" for hit in answered.shown_hits(_HITS)
+    ]
 
 
 def _cut(text: str) -> str:
@@ -133,7 +129,7 @@ def _cut(text: str) -> str:
 
 
 def _name(measured: MeasuredRun) -> str:
-    return plain_line(measured.run.name or measured.run.run_id[:8])
+    return plain_line(measured.run.label)
 
 
 def show_calibration(report: CalibrationReport) -> None:

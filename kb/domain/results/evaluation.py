@@ -103,6 +103,11 @@ class EvalRun(NamedTuple):
         kept = json.loads(self.aggregate_json)
         return self._replace(groups=(GroupMetrics(**{**dict.fromkeys(GroupMetrics._fields), **kept}),) if kept else ())
 
+    @property
+    def label(self) -> str:
+        """The run's name, or the beginning of its id."""
+        return self.name or self.run_id[:8]
+
     def index_version(self) -> str:
         """The version of the index that was measured."""
         return str(json.loads(self.versions_json)["index"])
@@ -152,6 +157,12 @@ class Answered(NamedTuple):
     query: str
     metrics: QueryMetrics
     hits: tuple[Hit, ...]
+
+    def shown_hits(self, count: int) -> list[Hit]:
+        """The first hits, and the first relevant one if it is not among them."""
+        first = next((hit for hit in self.hits if hit.grade), None)
+        shown = list(self.hits[:count])
+        return shown if first is None or first in shown else [*shown, first]
 
 
 class MeasuredRun(NamedTuple):
