@@ -22,9 +22,8 @@ from kb.domain.symbols import Symbol, SymbolUse
         created_at updated_at parser_version chunker_version""",
 )
 class DocumentRow(NamedTuple):
-    """One document."""
+    """A stored document with its metadata. In a list, the fields from `asset_id` on have their defaults."""
 
-    # A list leaves out the fields from `asset_id` on.
     doc_id: str
     workspace_path: Annotated[str, Wire("doc_path")]
     title: str
@@ -236,7 +235,7 @@ class BoundQuery(NamedTuple):
 
 
 class LastIngest(NamedTuple):
-    """The numbers of files in the last ingest."""
+    """The last ingest: when it ended, how many files were new, updated and so on, and its items if they were kept."""
 
     finished_at: str
     aborted: int
