@@ -52,6 +52,17 @@ MANNERS = {
     ),
     "recording": _REPLACED.format("Path(os.environ['RECORD'], str(time.time_ns())).write_text('\\n'.join(texts))"),
     "deadly": "cluster_pool.in_process = lambda limits, function, *given: os._exit(9)",
+    "deadly in turn": "facts = there.facts\n"
+    "def deaths():\n"
+    "    return len([path for path in Path(os.environ['RECORD']).iterdir() if path.name.isdecimal()])\n"
+    "def checked_in_turn(*given):\n"
+    "    while deaths() < int(os.environ['NUMBER']) - 1:\n"
+    "        time.sleep(0.05)\n"
+    "    return facts(*given)\n"
+    "def die(*given):\n"
+    "    Path(os.environ['RECORD'], str(time.time_ns())).write_text('')\n"
+    "    os._exit(9)\n"
+    "there.facts, cluster_pool.in_process = checked_in_turn, die",
 }
 
 
@@ -177,6 +188,7 @@ class DaskCluster:
         log = self.folder / f"{name}.log"
         arguments = (self.address, "--no-nanny", "--nthreads", "1", "--no-dashboard", "--name", name, *self._of_host())
         variables = {"KB_CLUSTER_MODELS": str(models or self.models), "RECORD": str(self.folder), **self._tls}
+        variables["NUMBER"] = str(self._started)
         worker = self._dask.start("worker", arguments, log, variables=variables, before=MANNERS[manners])
         self.workers.append(worker)
         while "Registered to:" not in log.read_text():

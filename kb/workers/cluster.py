@@ -24,17 +24,18 @@ from kb.domain.ingest_events import ClusterProgress
 from kb.errors import ClusterFailed, worded
 from kb.workers.cluster_tasks import Call, Pending, answered, called
 from kb.workers.pool import Done, Lost
-from kb.workers.scheduler import Place, connected, is_in_clear, lost
+from kb.workers.scheduler import Place, connected, is_in_clear, lost, tasks_lost_with
 
 Facts: TypeAlias = Mapping[str, str]
 """What a machine holds, by name, with its version or hash: kb, models, engines."""
 
-# How often workers are looked for, and how long a run waits for one that can take its tasks.
+# How often workers are looked for, besides after each check of one, and how long a run waits for one that can take
+# its tasks.
 _LOOK_S = 1.0
 _PATIENCE_S = 60.0
 # Tasks a thread of a worker has at once: one runs, the others are there when it ends.
 _TASKS_A_THREAD = 3
-# A task that fails on so many workers is lost.
+# A task that fails on so many workers, or that so many are lost with, is lost.
 _MOST_TRIES = 3
 # Workers whose check runs at the same time: one that is slow to answer keeps no other waiting.
 _CHECKS_AT_ONCE = 16
@@ -183,6 +184,8 @@ class Cluster:
         """Cancels what is under way, and disconnects."""
         self._closing.set()
         self._ended.put(None)
+        with self._checked:
+            self._checked.notify_all()
         for thread in self._threads:
             thread.join()
         with self._lock:
@@ -239,7 +242,12 @@ class Cluster:
 
     def _keep(self) -> None:
         """Runs on a thread: looks for workers, and restarts tasks whose workers are gone."""
-        while not self._closing.wait(_LOOK_S):
+        while True:
+            with self._checked:
+                if not self._closing.is_set():
+                    self._checked.wait(_LOOK_S)
+            if self._closing.is_set():
+                return
             try:
                 self._look()
             except ClusterFailed as error:
@@ -258,12 +266,10 @@ class Cluster:
             for address in there.keys() - self.workers.keys() - self._checking:
                 self._checking.add(address)
                 self._checks.submit(self._check_worker, address, there[address])
-            self._restart(task for task in self._tasks if task.running is None or not task.allowed & there.keys())
+            self._count_losses([task for task in self._tasks if task.running and not task.allowed & there.keys()])
+            self._restart(task for task in self._tasks if not (task.running and task.allowed & there.keys()))
             is_starved = any(task.running is None for task in self._tasks)
-            widened = self._widened()
-        if widened:
-            with suppress(Exception):  # a lost scheduler shows the next time
-                self._client.sync(self._client.scheduler.set_restrictions, worker=widened)
+            self._widen()
         now = monotonic()
         self._starved_since = (self._starved_since or now) if is_starved else None
         if self._starved_since is not None and now - self._starved_since > _PATIENCE_S:
@@ -272,16 +278,39 @@ class Cluster:
                 "kb cluster status names its workers; kb ingest goes on from here",
             )
 
-    def _widened(self) -> dict[str, list[str]]:
-        """By key, the workers of tasks that more of them may run than before: idle ones take what waits elsewhere."""
+    def _count_losses(self, stranded: Sequence[Pending]) -> None:
+        """Ends the tasks that too many workers were lost with. Raises: ClusterFailed.
+
+        A task that is restarted gets another key, for which the scheduler counts from zero.
+        """
+        gone = frozenset[str]().union(*(task.allowed for task in stranded))
+        try:
+            losses = tasks_lost_with(self._client, gone)
+        except Exception as error:
+            raise lost(self._place.address, error) from error
+        for task in stranded:
+            task.losses += losses[task.running.key]
+            if task.losses >= _MOST_TRIES:
+                self._lose(task, task.losses)
+
+    def _widen(self) -> None:
+        """Lets tasks run on workers that were checked after they were started: idle ones take what waits elsewhere."""
         fit = {needs: self._fit(needs) for needs in {task.needs for task in self._tasks}}
-        found = {}
-        for task in self._tasks:
-            allowed = fit[task.needs] - task.avoided
-            if task.running is not None and allowed > task.allowed:
-                task.allowed = allowed
-                found[task.running.key] = sorted(allowed)
-        return found
+        wider = [
+            (task, allowed)
+            for task in self._tasks
+            if task.running is not None and (allowed := fit[task.needs] - task.avoided) > task.allowed
+        ]
+        if not wider:
+            return
+        by_key = {task.running.key: sorted(allowed) for task, allowed in wider}
+        with suppress(Exception):  # it may not know a new task yet; a lost scheduler shows the next time
+            self._client.sync(self._client.scheduler.set_restrictions, worker=by_key)
+            there = self._client.nthreads().keys()
+            for task, allowed in wider:
+                # Where all had gone before, the scheduler waits for a worker to join: the task has to be restarted.
+                if task.allowed & there:
+                    task.allowed = allowed
 
     def _check_worker(self, address: str, threads: int) -> None:
         """Runs on a thread: asks a worker what it has, and hands it the tasks that waited for such a worker."""
@@ -377,9 +406,7 @@ class Cluster:
 
         error = running.exception()
         if isinstance(error, KilledWorker):
-            self._finish(
-                task, Lost(f"was lost with {error.allowed_failures + 1} workers", by_limit=False, by_cluster=True)
-            )
+            self._lose(task, task.losses + error.allowed_failures + 1)
         else:
             self._again(task, f"failed on a worker: {worded(error)}")
 
@@ -389,6 +416,9 @@ class Cluster:
             self._finish(task, Lost(why, by_limit=False, by_cluster=True))
         else:
             self._restart((task,))
+
+    def _lose(self, task: Pending, workers: int) -> None:
+        self._finish(task, Lost(f"was lost with {workers} workers", by_limit=False, by_cluster=True))
 
     def _finish(self, task: Pending, result: Done | Lost) -> None:
         self._tasks.discard(task)

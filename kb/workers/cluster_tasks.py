@@ -32,6 +32,7 @@ class Pending:
     release: Callable[[Pending], None]
     answer: Future[Done | Lost] = field(default_factory=Future)
     tries: int = 0
+    losses: int = 0  # workers lost with it, under earlier keys
     avoided: set[str] = field(default_factory=set)
     allowed: frozenset[str] = frozenset()
     running: Any = None  # distributed.Future

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -80,3 +81,10 @@ def lost(address: str, cause: BaseException | None) -> ClusterFailed:
     return ClusterFailed(
         f"the Dask scheduler at {address} is gone{why}", "what came back is kept; kb ingest goes on from here"
     )
+
+
+def tasks_lost_with(client: Any, gone: Iterable[str]) -> Counter[str]:
+    """For each task, by key, how many of these workers that are gone were lost with it, as the scheduler noted."""
+    events = (event for address in gone for _, event in client.get_events(address))
+    lost_workers = (event for event in events if event["action"] == "remove-worker" and not event["expected"])
+    return Counter(key for event in lost_workers for key in event["processing-tasks"])
