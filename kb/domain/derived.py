@@ -14,6 +14,7 @@ The module of a step derives one result, by these functions:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -32,6 +33,11 @@ DerivedName = Literal[
 """`thumbnail`, a picture, and `page-words` are for people, `members` those of an archive: not part of a document."""
 
 DERIVED_NAMES: tuple[DerivedName, ...] = ("pdf-text", "ocr", "caption", "transcript", "plugin-text", "parts")
+
+
+def result_json(value: object) -> bytes:
+    """A derived result as it is stored: compact JSON in UTF-8, with `?` for half a surrogate pair."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 class Engine(NamedTuple):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterator, Sequence
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Transcript, TranscriptSegment
+from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Transcript, TranscriptSegment, result_json
 from kb.errors import ExtractFailed
 from kb.extract.decode import decode
 
@@ -34,7 +33,7 @@ def derive(job: Job) -> bytes:
         raise ExtractFailed("no line with the times of a cue", "is it a file of subtitles?")
     end_ms = max((cue.end_ms for cue in cues), default=0)
     found = Transcript(cues, end_ms, "", *_ENGINE[:2])
-    return json.dumps(found.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return result_json(found.to_json())
 
 
 def _cues(lines: Sequence[str]) -> Iterator[TranscriptSegment]:

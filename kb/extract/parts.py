@@ -15,7 +15,7 @@ from itertools import chain, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from kb.domain.citations import PartCitation, part_name, split_part
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, Results, labelled_version
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Engine, Results, labelled_version, result_json
 from kb.domain.documents import Document, Heading, Metadata, Payload, Text
 from kb.domain.ids import AssetId, Json
 from kb.domain.spans import PartSpan
@@ -102,7 +102,7 @@ class Parts(NamedTuple):
         del value["found"]
         pictures = value.pop("pictures")
         value = {"pictures": pictures} | value if pictures else value
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return result_json(value)
 
     def with_texts(self, texts: Mapping[str, PictureText]) -> Parts:
         """The parts, with those of the pictures behind them; `texts` are by the hashes of their contents."""

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Protocol, cast
 from urllib.parse import unquote
 
-from kb.domain.derived import Inside, Job, OnProgress, Progress, Results
+from kb.domain.derived import Inside, Job, OnProgress, Progress, Results, result_json
 from kb.domain.ids import content_hash
 from kb.domain.kinds import PNG, family_of
 from kb.domain.text import counted
@@ -143,12 +143,12 @@ def contents_of(parts_json: bytes) -> set[str]:
 
 def picture_results(ocr_json: bytes) -> dict[str, bytes]:
     """The result of each picture by the hash of its content, in the form that image files have it too."""
-    return {content: _compact(value) for content, value in json.loads(ocr_json)["pictures"].items()}
+    return {content: result_json(value) for content, value in json.loads(ocr_json)["pictures"].items()}
 
 
 def failed_pictures(contents: Iterable[str], why: str) -> dict[str, bytes]:
     """The results of pictures that cannot be read."""
-    return dict.fromkeys(contents, _compact({"failed": why}))
+    return dict.fromkeys(contents, result_json({"failed": why}))
 
 
 def is_failed(result: bytes) -> bool:
@@ -158,11 +158,7 @@ def is_failed(result: bytes) -> bool:
 
 def pictures_json(results: Mapping[str, bytes]) -> bytes:
     """The results of pictures, by the hashes of their contents, as one result."""
-    return _compact({"pictures": {content: json.loads(result) for content, result in results.items()}})
-
-
-def _compact(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return result_json({"pictures": {content: json.loads(result) for content, result in results.items()}})
 
 
 def _read(data: bytes, job: Job, progress: Progress) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, labelled_version
+from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, labelled_version, result_json
 from kb.domain.documents import Document, Heading, Metadata, Text
 from kb.domain.ids import AssetId
 from kb.domain.kinds import PLUGIN_VERSION
@@ -52,7 +52,7 @@ class PluginStep:
                 }
         except PluginFailed as error:
             raise EngineFailed(error.message, error.hint) from error
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return result_json(value)
 
 
 def _checked(plugin: Plugin, found: ExtractedText, lines: Sequence[str]) -> Iterator[tuple[int, int, str, int]]:

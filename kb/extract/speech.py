@@ -27,6 +27,7 @@ from kb.domain.derived import (
     Transcript,
     TranscriptSegment,
     labelled_version,
+    result_json,
 )
 from kb.domain.documents import Document, Metadata, Text
 from kb.domain.ids import AssetId
@@ -105,7 +106,7 @@ def derive(job: Job) -> bytes:
     transcript = Transcript(
         tuple(heard.segments), sound.elapsed_ms, heard.language, made_by.name, made_by.version, heard.left_out_ms
     )
-    return json.dumps(transcript.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return result_json(transcript.to_json())
 
 
 class _CountedSound:
@@ -187,7 +188,7 @@ class Heard:
 
     def to_json(self) -> bytes:
         """The state as JSON: the partial result of the step."""
-        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return result_json(asdict(self))
 
 
 def _several(language: str) -> tuple[str, ...]:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 
-from kb.domain.derived import CaptionSettings, Engine, ExtractSettings, Job, ModelCaption
+from kb.domain.derived import CaptionSettings, Engine, ExtractSettings, Job, ModelCaption, result_json
 from kb.errors import ExtractFailed, ModelError, ModelMissing, worded
 from kb.models.requirements import lacking_packages, require
 from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
@@ -47,7 +46,7 @@ def derive(job: Job) -> bytes:
     answer = OllamaServer(caption.endpoint, _PATIENT).ask("/api/chat", _body(caption, job.data), caption.model)
     text = " ".join(str(answer.get("message", {}).get("content", "")).split())
     made = ModelCaption(text, caption.model, _METHOD_VERSION)
-    return json.dumps(made.to_json(), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return result_json(made.to_json())
 
 
 def _body(caption: CaptionSettings, data: bytes) -> dict[str, object]:

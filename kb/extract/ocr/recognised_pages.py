@@ -8,14 +8,14 @@ from dataclasses import replace
 from itertools import groupby
 
 from kb.domain.citations import Box
-from kb.domain.derived import OcrRegion, OcrText
+from kb.domain.derived import OcrRegion, OcrText, result_json
 from kb.language.pages import whole_across
 
 
 def page_ocr_json(pages: Mapping[int, OcrText]) -> bytes:
     """The recognised pages, by their numbers from 1, in the form of `ocr.json`."""
     value = {"pages": [{"page": number, **text.to_json()} for number, text in sorted(pages.items())]}
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return result_json(value)
 
 
 def read_page_ocr(data: bytes) -> dict[int, OcrText]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from kb.domain.citations import Box
+from kb.domain.derived import result_json
 
 # The distance of lines, in heights of a line; the height of the smallest letters, in points.
 _LINE_PITCH = 1.2
@@ -157,7 +158,7 @@ class PdfText(NamedTuple):
     def to_json(self) -> bytes:
         """The content of `pdf-text.json`."""
         value = {**self._asdict(), "pages": [page._asdict() for page in self.pages]}
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return result_json(value)
 
 
 def read_pdf_text(data: bytes) -> PdfText:
