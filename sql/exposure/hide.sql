@@ -2,30 +2,8 @@
 --
 -- A name is looked for among temporary things first, so every statement that this connection runs, those written later
 -- too, reads through these. The views of the main schema do not, and are made again here. So are the lexical indexes and what
--- is counted of the corpus: scores and ranks are those of a knowledge base that never had the hidden documents.
-DROP TABLE IF EXISTS temp.chunks_vocab;
-DROP TABLE IF EXISTS temp.code_vocab;
-DROP TABLE IF EXISTS temp.chunks_fts;
-DROP TABLE IF EXISTS temp.code_fts;
-DROP VIEW IF EXISTS temp.common_terms;
-DROP VIEW IF EXISTS temp.korean_units;
-DROP VIEW IF EXISTS temp.corpus_stats;
-DROP VIEW IF EXISTS temp.document_overview;
-DROP VIEW IF EXISTS temp.chunk_source;
-DROP VIEW IF EXISTS temp.chunk_tokens;
-DROP VIEW IF EXISTS temp.embedding_records;
-DROP VIEW IF EXISTS temp.assets;
-DROP VIEW IF EXISTS temp.symbol_refs;
-DROP VIEW IF EXISTS temp.symbols;
-DROP VIEW IF EXISTS temp.blocks;
-DROP VIEW IF EXISTS temp.links;
-DROP VIEW IF EXISTS temp.document_names;
-DROP VIEW IF EXISTS temp.property_values;
-DROP VIEW IF EXISTS temp.document_properties;
-DROP VIEW IF EXISTS temp.document_tags;
-DROP VIEW IF EXISTS temp.chunks;
-DROP VIEW IF EXISTS temp.documents;
-
+-- is counted of the corpus: scores and ranks are those of a knowledge base that never had the hidden documents. show.sql has
+-- been run.
 CREATE TEMP VIEW documents AS
 SELECT
   doc_id, asset_id, workspace_path, title, lang, source_type, trust_level, parser_version, doc_version,

@@ -1,13 +1,8 @@
--- Hide what kept answers, conversations and evaluations hold of hidden paths; insert_hidden_paths.sql has been run.
+-- Hide what kept answers, conversations and evaluations hold of hidden paths; insert_hidden_paths.sql and show_answers.sql
+-- have been run.
 --
 -- As hide.sql does for documents. A golden question that expects something hidden is hidden; of the others' hits what is
 -- hidden is left out. Answers are ordered by their rowid too, which a view has only by name.
-DROP VIEW IF EXISTS temp.answers;
-DROP VIEW IF EXISTS temp.answer_claims;
-DROP VIEW IF EXISTS temp.chat_turns;
-DROP VIEW IF EXISTS temp.chat_sessions;
-DROP VIEW IF EXISTS temp.eval_query_results;
-
 CREATE TEMP VIEW answers AS
 SELECT
   rowid, trace_id, query, answer, grounded, refusal_reason, model_id, model_provider, embedding_model_id,

@@ -89,10 +89,9 @@ def hide_documents(db: Connection, rules: Rules) -> int:
         hidden = [row.doc_id for row in _hidden_documents(db, rules)]
         queries.open_hidden(db)
         queries.insert_hidden(db, doc_ids_json=json.dumps(hidden))
+        queries.show(db)
         if hidden:
             queries.hide(db)
-        else:
-            queries.show(db)
         queries.show_counts(db)
         queries.insert_shown_revision(db, revision=_shown_revision(db))
     return len(hidden)
@@ -114,10 +113,9 @@ def hide_answers(db: Connection, rules: Rules) -> None:
     cited = [row.workspace_path for row in queries.select_cited_paths(db) if matches(row.workspace_path)]
     queries.insert_hidden_paths(db, paths_json=json.dumps(cited, ensure_ascii=False))
     found = queries.count_hidden_paths(db)
+    queries.show_answers(db)
     if found is not None and found.hidden:
         queries.hide_answers(db)
-    else:
-        queries.show_answers(db)
 
 
 def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
