@@ -55,7 +55,7 @@ def count_found(session: Base, query: SearchQuery) -> FoundCounts:
             for facet in Facets._fields
             for wider in [_without_facet(asked.filters, facet)]
             for documents in [holding if wider == asked.filters else _holding(base, asked, wider)]
-            for count in queries.count_facets_among(
+            for count in queries.count_facets(
                 base.db, facet=facet, doc_ids_json=json.dumps(list(documents)), per_facet=SHOWN
             )
         ]
@@ -87,7 +87,4 @@ def _holding(base: ConnectedBase, query: SearchQuery, filters: SearchFilters) ->
 
 
 def _counted(db: Connection, facet: str | None, filters: SearchFilters) -> list[FacetCount]:
-    passing = eligible_documents(db, filters)
-    if passing is None:
-        return queries.count_facets(db, facet=facet, per_facet=SHOWN)
-    return queries.count_facets_among(db, facet=facet, doc_ids_json=passing, per_facet=SHOWN)
+    return queries.count_facets(db, facet=facet, doc_ids_json=eligible_documents(db, filters), per_facet=SHOWN)
