@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from conftest import make_vault, run_kb, write_notes
 from watching import HAND_OVER, NOT_HANDED_OVER, wait_until_warm, watch
 
+from kb.config.vaults import call_of, vaults
 from kb.domain.search import Passage, SearchQuery, SearchResult
 from kb.operations.search.vaults import search_vaults
 
@@ -44,6 +46,13 @@ def test_a_command_works_in_the_vault_that_is_named(home: Path) -> None:
     config = str(home / ".config/kb/config.toml")
     assert paths("--config", config, env=work) == ["tea.md"], "an option counts more than the environment"
     assert run_kb("--vault", "work", "config", "path").stdout.strip().endswith("/vaults/work/config.toml")
+
+
+def test_a_call_is_as_short_as_the_vault_allows(home: Path) -> None:
+    known = vaults(os.environ)
+    files = (None, known["default"], known["work"], home / "my notes.toml")
+    said = [call_of(file, os.environ) for file in files]
+    assert said == ["kb", "kb", "kb --vault work", f"kb --config '{home}/my notes.toml'"]
 
 
 @pytest.mark.parametrize(

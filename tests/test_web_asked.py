@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,11 +38,12 @@ def test_the_parts_of_a_snippet_that_match_are_named(served: Served) -> None:
     assert [hit["snippet"][start:end] for start, end in hit["snippet_matches"]] == ["배터리"]
 
 
-def test_the_start_says_what_there_is(served: Served) -> None:
+def test_the_start_says_what_there_is(served: Served, vault: Vault) -> None:
     start = served.ask("/api/start").json
     validate("web_start.v1", start)
     assert (start["documents"], start["mode"], start["may_write"]) == (6, "lexical", False)
     assert start["csrf"] == served.keys.csrf
+    assert start["command"] == f"kb --config {shlex.quote(str(vault.config))}"
 
 
 def test_documents_are_named_by_words_of_title_and_path_and_without_words_by_their_last_change(served: Served) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -270,10 +271,11 @@ def test_a_link_to_a_heading_goes_there(browser: Browser, served: Served) -> Non
 
 
 def test_an_empty_knowledge_base_says_what_to_do(browser: Browser, tmp_path: Path) -> None:
-    with serving(indexed_vault(tmp_path, {})) as served, let_in(browser, served) as watched:
+    vault = indexed_vault(tmp_path, {})
+    with serving(vault) as served, let_in(browser, served) as watched:
         page = watched.page
         page.get_by_text("Nothing is indexed yet").wait_for()
-        assert page.locator(".command code").inner_text() == "kb ingest"
+        assert page.locator(".command code").inner_text() == f"kb --config {shlex.quote(str(vault.config))} ingest"
         page.keyboard.type("heron")
         page.wait_for_selector(".nothing .command")
         page.keyboard.press("Control+Enter")

@@ -6,6 +6,7 @@ The name alone gives the path, so that a call finds the process of its vault wit
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -62,3 +63,11 @@ def new_file(name: str, env: Mapping[str, str]) -> Path:
     if folder.exists():
         raise UsageError(f"there is {folder} already", f"choose another name, or: kb vault remove {name}")
     return folder / "config.toml"
+
+
+def call_of(file: Path | None, env: Mapping[str, str]) -> str:
+    """How a shell calls kb for the configuration in `file`: `kb`, `kb --vault NAME` or `kb --config FILE`."""
+    if file in (None, default_path(env)):
+        return "kb"
+    name = next((name for name, each in vaults(env).items() if each == file), None)
+    return f"kb --vault {name}" if name else f"kb --config {shlex.quote(str(file))}"

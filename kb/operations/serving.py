@@ -1,11 +1,13 @@
-"""Shared by the servers for agents and for the browser: opens a local socket, and loads the models in advance."""
+"""Shared by the servers for agents and for the browser: a local socket, models loaded in advance, how kb is called."""
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 from contextlib import suppress
 
+from kb.config.vaults import call_of
 from kb.errors import KbError, UsageError
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
@@ -44,3 +46,8 @@ def load_models(session: Base) -> None:
             search(session, session.defaults.query("kb", None, 1))
 
     threading.Thread(target=ask, name="kb-load", daemon=True).start()
+
+
+def shell_call(base: Base) -> str:
+    """How a shell calls kb for this base: `kb`, `kb --vault NAME` or `kb --config FILE`."""
+    return call_of(base.config.file, os.environ)

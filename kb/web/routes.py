@@ -43,6 +43,7 @@ from kb.operations.inspect.status import vault_map
 from kb.operations.inspect.view import kept_file, line_html, note_named, rendered, view_document
 from kb.operations.opening.base import Base
 from kb.operations.search.search import search
+from kb.operations.serving import shell_call
 from kb.private import users_surroundings
 from kb.store import queries
 from kb.wire.arguments import search_query
@@ -104,7 +105,8 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
             pages.warm()
         how, root = session.defaults, str(session.config.workspace_root)
         counts = (stats.documents, stats.chunks, stats.last_ingest_at)
-        return WebStart(__version__, csrf, root, how.mode, how.k, *counts, may_write, slots.get("primary", 0))
+        kb = shell_call(session)
+        return WebStart(__version__, csrf, root, how.mode, how.k, *counts, may_write, slots.get("primary", 0), kb)
 
     def document(request: Request) -> ShownDocument:
         view = view_document(session, _required(request, "at"), request.query_params.get("passage"))

@@ -14,7 +14,7 @@ from kb.cli.call import Call, CommandGroup, HelpContext, json_option, pass_call
 from kb.cli.output.printing import echo_folded, echo_result, echo_rows, print_json
 from kb.cli.output.progress import interruptible, show_progress
 from kb.config import Config, default_path, expand_variables, load
-from kb.config.vaults import USUAL, vaults
+from kb.config.vaults import call_of
 from kb.config.writing import items, to_toml, toml_value
 from kb.domain.results.upkeep import ConfigReport, ConfigValue, ModelStatus
 from kb.domain.text import plain_line
@@ -109,9 +109,7 @@ def _require_same(path: Path, settings: list[str], root: str) -> None:
 
 def _next_steps(config: Config, root: Path) -> Iterator[str]:
     """The commands to run before the first question."""
-    kb = "kb" if config.file in (None, default_path(os.environ)) else f"kb --config {shlex.quote(str(config.file))}"
-    if (name := next((name for name, file in vaults(os.environ).items() if file == config.file), USUAL)) != USUAL:
-        kb = f"kb --vault {name}"
+    kb = call_of(config.file, os.environ)
     wanted = configured_model(config)
     if any(status.name == wanted and not status.installed for status in model_statuses(config)):
         yield f"{kb} models install    (once: passages are found by meaning too)"

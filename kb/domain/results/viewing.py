@@ -266,7 +266,7 @@ class VaultMap(NamedTuple):
 class WebStart(NamedTuple):
     """The defaults of a question and the size of the knowledge base; the page sends `csrf` with every POST.
 
-    `embedded` is how many of the passages have a vector.
+    `embedded` is how many of the passages have a vector, `command` how a shell calls kb for this base.
     """
 
     version: str
@@ -279,3 +279,4 @@ class WebStart(NamedTuple):
     last_ingest_at: str | None
     may_write: bool
     embedded: Annotated[int | None, Wire(type=NotRequired[int])] = None
+    command: Annotated[str | None, Wire(type=NotRequired[str])] = None

@@ -83,8 +83,9 @@ export function failure(error, ways = []) {
   );
 }
 
-/** A command to type in a terminal, with a button that copies it. */
-export function command(line) {
+/** A command of kb to type in a terminal, for this knowledge base, with a button that copies it. */
+export function command(words) {
+  const line = `${document.documentElement.dataset.kb ?? "kb"} ${words}`;
   const copied = async () => {
     await navigator.clipboard.writeText(line);
     byId("status").textContent = t("copied", t("command"));

@@ -17,7 +17,7 @@ export async function showRuns(state, holder, go) {
   const runs = await get("runs", "/api/runs");
   if (!runs) return;
   if (!runs.length) {
-    fill(holder, h("p", { class: "quiet-line" }, t("noRuns")), command("kb eval run"));
+    fill(holder, h("p", { class: "quiet-line" }, t("noRuns")), command("eval run"));
     return;
   }
   const after = runs.find((run) => run.run_id === state.after_run) ?? runs[0];

@@ -681,6 +681,7 @@ try {
   const starting = api.start();
   if (!state.ask) render(null);
   defaults = await starting;
+  document.documentElement.dataset.kb = defaults.command;
   if (state.ask) render(null); // a POST needs what the start tells
   menus.drawRow(() => state, go, mode());
   if (!state.q && !state.page && !state.answer) showStart();

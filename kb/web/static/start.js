@@ -21,7 +21,7 @@ export function startPage(defaults, state) {
     { class: "start" },
     h("h1", { class: "unseen" }, t("start")),
     h("div", { class: "shelves" }, savedShelf()),
-    defaults.embedded ? null : h("div", { class: "advice" }, h("p", {}, t("noVectors")), command("kb models install"), command("kb ingest")),
+    defaults.embedded ? null : h("div", { class: "advice" }, h("p", {}, t("noVectors")), command("models install"), command("ingest")),
     countOf(state) ? null : h("p", { class: "colophon" }, t("startCount", defaults.documents, defaults.passages), " · ", h("bdi", {}, t("from", defaults.workspace)), when ? ` · ${t("readLast", when)}` : null),
     h("p", { class: "start-keys" }, h("kbd", {}, "↓"), h("kbd", {}, "↑"), ` ${t("choose")}  `, h("kbd", {}, "Ctrl+K"), ` ${t("goTo")}  `, h("kbd", {}, "?"), ` ${t("allKeys")}`),
   );
@@ -56,7 +56,7 @@ export const onceAsked = (answers) => answers.filter((each, at) => answers.findI
 
 /** What is shown where nothing is indexed: the next step. */
 export function firstUse(defaults) {
-  return h("div", { class: "nothing" }, h("h1", { class: "big" }, t("emptyTitle")), h("p", {}, t("emptyHelp", defaults.workspace)), command("kb ingest"), h("p", { class: "ways" }, h("button", { type: "button", onclick: () => location.reload() }, t("reload"))));
+  return h("div", { class: "nothing" }, h("h1", { class: "big" }, t("emptyTitle")), h("p", {}, t("emptyHelp", defaults.workspace)), command("ingest"), h("p", { class: "ways" }, h("button", { type: "button", onclick: () => location.reload() }, t("reload"))));
 }
 
 function shelf(name, items) {
