@@ -189,6 +189,15 @@ def test_what_goes_wrong_is_said_on_the_status_line(vault: Vault) -> None:
     played(vault, play)
 
 
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_command_that_mends_what_goes_wrong_is_said_whole(language: str, vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await typed(pilot, "gateway")
+        await until(pilot, lambda: "kb index --embeddings" in app._document.shown_text)
+
+    played(vault, play, f"ui.language={language}", "search.mode=vector", size=(80, 24))
+
+
 def test_nothing_in_a_document_acts_on_the_terminal(vault: Vault) -> None:
     async def play(pilot: Pilot[None], app: SearchApp) -> None:
         await typed(pilot, "zebra")

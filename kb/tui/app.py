@@ -249,8 +249,12 @@ class SearchApp(App[None]):
     def _fail(self, error: KbError) -> None:
         self._waiting.drop()
         said = why(self._say("language"), error)
-        hint = error.hint if said == error.message else None  # of a message in Korean it would be in English
-        self._status(" · ".join(map(clean_line, filter(None, (said, hint)))))
+        # Of a message in Korean a hint would be in English, but for a command.
+        hint = error.hint if said == error.message or (error.hint or "").startswith("kb ") else None
+        parts = [*filter(None, (said, hint))]
+        self._status(" · ".join(map(clean_line, parts)))
+        if self._found.marked is None:
+            self._document.say("\n".join(parts))  # the whole of it: the line of the status may be cut
 
     def _status(self, said: str, note: str = "") -> None:
         settings, say = self._settings, self._say
