@@ -270,6 +270,14 @@ def test_a_link_to_a_heading_goes_there(browser: Browser, served: Served) -> Non
         page.wait_for_selector("a.missing")
 
 
+def test_a_command_that_mends_what_goes_wrong_is_there_to_copy(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        wrong = {"code": "model_error", "message": "the model has changed", "hint": "kb index --embeddings"}
+        watched.page.route("**/api/search?*", lambda route: route.fulfill(status=500, json=wrong))
+        page = watched.go(served, "/?q=gateway")
+        assert page.locator("[role=alert] .command code").inner_text().endswith(" index --embeddings")
+
+
 def test_an_empty_knowledge_base_says_what_to_do(browser: Browser, tmp_path: Path) -> None:
     vault = indexed_vault(tmp_path, {})
     with serving(vault) as served, let_in(browser, served) as watched:

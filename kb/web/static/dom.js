@@ -72,12 +72,13 @@ export function failure(error, ways = []) {
   const own = flag ? error.message.slice(error.message.indexOf(" ") + 1) : error.message;
   const isOwn = LANGUAGE === "en" && !flag && !["away", "locked", "model_missing", "not_found", "query_syntax"].includes(error.code);
   const isSaid = isOwn || ["away", "locked"].includes(error.code); // the sentence above is all that there is to say
-  const hint = isOwn && !/[{]|--/u.test(error.hint ?? "") ? error.hint : words(`hint_${error.code}`);
+  const mends = words(`hint_${error.code}`) ? null : /^kb ([a-z]+(?: --[a-z-]+)*)$/u.exec(error.hint ?? "")?.[1]; // a command alone
+  const hint = mends ? null : isOwn && !/[{]|--/u.test(error.hint ?? "") ? error.hint : words(`hint_${error.code}`);
   return h(
     "div",
     { class: "failure", role: "alert" },
     h("p", {}, isOwn ? own : (known ?? t("error_other"))),
-    hint ? h("p", {}, hint) : null,
+    mends ? command(mends) : hint ? h("p", {}, hint) : null,
     isSaid ? null : h("p", { class: "said", lang: "en" }, own),
     ways.length ? h("p", { class: "ways" }, ways.map(([word, onclick]) => h("button", { type: "button", onclick }, word))) : null,
   );
