@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 import sqlite3
 import statistics
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import CHROMIUM
 from conftest import Vault, cpu_limited, kb_in, measured_vault
 
 from kb.eval.comparison import paired_difference
@@ -227,15 +227,16 @@ def test_the_page_needs_nothing_but_itself(page: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no chromium program")
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 def test_the_page_is_drawn_by_a_browser(page: Path, tmp_path: Path) -> None:
     from PIL import Image
 
+    assert CHROMIUM is not None
     picture = tmp_path / "page.png"
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1120,2000"]
     done = subprocess.run(
         cpu_limited(
-            ["chromium", *options, f"--user-data-dir={tmp_path}/chromium", f"--screenshot={picture}", page.as_uri()]
+            [CHROMIUM, *options, f"--user-data-dir={tmp_path}/chromium", f"--screenshot={picture}", page.as_uri()]
         ),
         capture_output=True,
         check=False,
