@@ -93,7 +93,7 @@ def test_each_syllable_is_searched_as_it_is_composed_and_no_half_of_one(watched:
     assert asked == []
     compose("배")
     compose("배ㅌ")  # the next syllable begins in the same task
-    page.wait_for_selector("a.hit mark")
+    page.wait_for_selector("a.hit")
     assert [unquote_plus(url).rpartition("=")[2] for url in asked] == ["배"]
     compose("배터")
     compose("배터ㄹ")
