@@ -246,12 +246,12 @@ KOREAN_SYLLABLES = "가나다라마바사아자차카타파하고노도로모보
 
 @pytest.fixture(scope="module")
 def large() -> Connection:
-    """An index of 200,000 words in both scripts."""
-    latin = (product(SYLLABLES, repeat=count) for count in (2, 3, 4))
-    longer = islice(product(SYLLABLES, repeat=5), 0, None, 15)
-    korean = (product(KOREAN_SYLLABLES, repeat=count) for count in (2, 3))
+    """An index of 36,000 words in both scripts."""
+    latin = (product(SYLLABLES, repeat=count) for count in (2, 3))
+    longer = islice(product(SYLLABLES, repeat=5), 0, None, 60)
+    korean = (product(KOREAN_SYLLABLES[:24], repeat=count) for count in (2, 3))
     words = {"".join(each) for each in chain(*latin, longer, *korean)}
-    assert len(words) >= 200_000
+    assert len(words) >= 36_000
     db = open_in_memory()
     migrate(db, "2026-01-01T00:00:00Z")
     with db:
@@ -261,7 +261,7 @@ def large() -> Connection:
 
 
 @pytest.mark.parametrize("text", ["karotimunxselpar", "kramotor", "stavxo", "가나닭라마", "고노돌"])
-def test_an_unknown_word_is_looked_up_without_reading_all_200_000(text: str, large: Connection) -> None:
+def test_an_unknown_word_is_looked_up_without_reading_all(text: str, large: Connection) -> None:
     thousands_of_steps = 0
 
     def count() -> bool:
@@ -274,4 +274,4 @@ def test_an_unknown_word_is_looked_up_without_reading_all_200_000(text: str, lar
         read_query(Index(large), text, Widening(correct_typos=True))
     finally:
         large.set_progress_handler(None)
-    assert thousands_of_steps < 200, "reading every word takes several steps for each"
+    assert thousands_of_steps < 30, "reading every word takes several steps for each"
