@@ -129,16 +129,25 @@ install_llama_cpp() {
 # run_tests [ARGUMENT…]: what a change must pass; the arguments go to pytest.
 run_tests() {
   local failed=
-  check() {
-    echo "$ $*"
-    "$python" -m "$@" || failed="$failed $1"
-  }
-  check ruff check .
-  check ruff format --check .
-  check mypy
-  check pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=25 "$@"
+  shown ruff check . || failed="$failed ruff"
+  shown ruff format --check . || failed="$failed ruff"
+  shown mypy || failed="$failed mypy"
+  run_pytest "$@" || failed="$failed pytest"
   if [ -n "$failed" ]; then
     echo "failed:$failed" >&2
     return 1
   fi
+}
+
+# run_pytest [ARGUMENT…]: the tests alone.
+run_pytest() {
+  # Hundreds of processes of kb are started; without it each would compile kb again.
+  unset PYTHONDONTWRITEBYTECODE
+  shown pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not slow" --durations=25 "$@"
+}
+
+# shown MODULE [ARGUMENT…]: runs a module of $venv, and says so.
+shown() {
+  echo "$ $*"
+  "$python" -m "$@"
 }
