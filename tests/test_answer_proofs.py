@@ -89,3 +89,17 @@ def test_a_definition_is_no_way_to_do_it() -> None:
 def test_a_sentence_that_announces_answers_nothing(text: str) -> None:
     assert lack("when is the builder used", text) == "announced"
     assert lack("when is the builder used", f"{text} It is used where many parts are optional.") is None
+
+
+ATTRIBUTES = "1. 전파 유형\n2. 트랜잭션의 격리 수준\n3. 시간 제한\n4. 롤백 규칙"
+
+
+def test_an_item_of_a_list_is_not_the_list_of_its_kinds() -> None:
+    assert lack("트랜잭션 격리 수준 종류", ATTRIBUTES) == "kinds"
+    assert lack("트랜잭션 격리 수준 종류", ATTRIBUTES, "트랜잭션 격리 수준") is None
+    assert lack("트랜잭션 격리 수준 종류", f"트랜잭션의 격리 수준:\n{ATTRIBUTES}") is None
+    assert lack("트랜잭션 격리 수준", ATTRIBUTES) is None
+    assert lack("롤백 종류", "- 부분 롤백\n- 전체 롤백\n- 자동 롤백") is None
+    tools = "- saws\n- files\n- planes of wood"
+    assert lack("types of planes", tools) == "kinds"
+    assert lack("types of planes", tools, "Planes") is None

@@ -1,7 +1,7 @@
 """Checks that the pieces of a sure answer hold what the kind of question asks for.
 
-What is X? is answered where a piece defines X, how many by a number, a comparison by both sides. A sentence that only
-announces what follows answers nothing. The judge sees none of this: it finds every sentence about X likely.
+What is X? is answered where a piece defines X, how many by a number, a comparison by both sides, kinds of X by a list
+that does not have X itself as an item. A sentence that only announces what follows answers nothing. The judge sees none of this: it finds every sentence about X likely.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kb.domain.text import stored_text
 from kb.language.lists import is_stopword, pattern
 from kb.language.sentences import sentence_ranges
 
-Lack = Literal["definition", "number", "comparison", "steps", "announced"]
+Lack = Literal["definition", "number", "comparison", "kinds", "steps", "announced"]
 
 _LIST = "proofs"
 # Marks that may stand around a term, and what a link points to.
@@ -25,6 +25,7 @@ _TARGET = re.compile(r"\]\([^()\n]*\)")
 _NO_WORD = re.compile(r"[\W_]+")
 _BRACKETS = re.compile(r"[()\[\]]")
 _WORD = re.compile(r"[^\W_]+")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 
 
 def lacking(question: str, excerpt: Excerpt, is_own: bool) -> Lack | None:
@@ -40,6 +41,8 @@ def lacking(question: str, excerpt: Excerpt, is_own: bool) -> Lack | None:
         return "comparison"
     if pattern(_LIST, "counted", re.IGNORECASE).search(text) and not pattern(_LIST, "number").search(pieces):
         return "number"
+    if _is_one_of_others(text, pieces, excerpt):
+        return "kinds"
     if pattern(_LIST, "how", re.IGNORECASE).search(text) and _all_are(pieces, "only_defines"):
         return "steps"
     return "announced" if _all_are(pieces, "announces") else None
@@ -88,6 +91,20 @@ def _has_sides(question: str, pieces: str) -> bool:
     words = words_of(pieces)
     sides = (each.search_text for each in split_question(question) if each.why == "side")
     return all(words.has(folded_term(word)) for side in sides for word in _WORD.findall(side) if not is_stopword(word))
+
+
+def _is_one_of_others(question: str, pieces: str, excerpt: Excerpt) -> bool:
+    """Whether a question wants the kinds of a thing, and the pieces are a list in which only one item names the thing."""
+    match = pattern(_LIST, "kinds", re.IGNORECASE).search(question)
+    if match is None:
+        return False
+    asked = [folded_term(word) for word in _WORD.findall(" ".join(filter(None, match.groups())))]
+    lines = [line for line in pieces.splitlines() if line.strip()]
+    items = [words_of(line) for line in lines if _ITEM.match(line)]
+    above = [line for line in lines if not _ITEM.match(line)]
+    around = words_of(" ".join((excerpt.passage.title, *excerpt.passage.heading_path, *above)))
+    naming = sum(all(map(item.has, asked)) for item in items)
+    return naming == 1 and len(items) > 2 and not all(map(around.has, asked))
 
 
 def _all_are(pieces: str, kind: str) -> bool:

@@ -90,6 +90,10 @@ _DOUBTS: Mapping[str, tuple[str, str]] = {
         "the best place does not have both things that are compared",
         "가장 나은 곳에 비교하는 두 가지가 다 나오지 않음",
     ),
+    "lacks kinds": (
+        "the best place has it as one item of a list, and not its kinds",
+        "가장 나은 곳이 그것을 목록의 한 항목으로 들 뿐 종류를 나열하지 않음",
+    ),
     "lacks steps": (
         "the best place says what it is, not how it is done",
         "가장 나은 곳이 무엇인지만 말하고 하는 방법은 말하지 않음",
