@@ -1,7 +1,8 @@
 """Checks that the pieces of a sure answer hold what the kind of question asks for.
 
 What is X? is answered where a piece defines X, how many by a number, a comparison by both sides, kinds of X by a list
-that does not have X itself as an item. A sentence that only announces what follows answers nothing. The judge sees none of this: it finds every sentence about X likely.
+that does not have X itself as an item. A sentence that only announces what follows answers nothing. The judge sees none
+of this: it finds every sentence about X likely.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def _has_sides(question: str, pieces: str) -> bool:
 
 
 def _is_one_of_others(question: str, pieces: str, excerpt: Excerpt) -> bool:
-    """Whether a question wants the kinds of a thing, and the pieces are a list in which only one item names the thing."""
+    """Whether a question wants the kinds of a thing, and the pieces are a list of which it is one item."""
     match = pattern(_LIST, "kinds", re.IGNORECASE).search(question)
     if match is None:
         return False
