@@ -216,7 +216,7 @@ def test_a_page_of_text_is_no_photograph() -> None:
 
 
 # Of the rows of a look's pictures, so many are whole: a row may hold a figure that is misread.
-LEAST_ROWS = {"clean": 0.85, "tilted": 0.85, "shadowed": 0.85, "aslant": 0.6}
+LEAST_ROWS = {"clean": 0.94, "tilted": 0.94, "shadowed": 0.94, "aslant": 0.6}
 
 
 def of_look(look: str, seed: int) -> list[Photograph]:
@@ -225,10 +225,12 @@ def of_look(look: str, seed: int) -> list[Photograph]:
 
 
 @needs_tesseract
-@pytest.mark.parametrize(("look", "seed"), [("clean", 5), ("tilted", 6), ("shadowed", 7), ("aslant", 8)])
-def test_the_price_stands_beside_its_label_in_photographs(look: str, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("look", "seed", "first"), [("clean", 5, 0), ("tilted", 6, 1), ("shadowed", 7, 0), ("aslant", 8, 1)]
+)
+def test_the_price_stands_beside_its_label_in_photographs(look: str, seed: int, first: int) -> None:
     read = wanted = 0
-    for picture in of_look(look, seed):
+    for picture in of_look(look, seed)[first::2]:  # each paper in each language under two looks
         whole, count = picture.rows_read(ocr.recognise(picture.image, IDENTITY, picture.image.size, "kor+eng").joined)
         read, wanted = read + whole, wanted + count
     assert read >= LEAST_ROWS[look] * wanted
