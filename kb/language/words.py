@@ -6,7 +6,6 @@ Korean ones without their particle. Typing errors are counted in letters, for Ha
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
 from collections import Counter
@@ -55,16 +54,6 @@ def particle_of(word: str) -> str:
         if particle in words(_LISTS, "any") or particle in words(_LISTS, "vowel" if follows_vowel else "final"):
             return particle
     return ""
-
-
-def is_ending(text: str) -> bool:
-    """Whether Korean text is nothing but particles and endings; True if it is empty."""
-    return _endings().fullmatch(text) is not None
-
-
-@functools.cache
-def _endings() -> re.Pattern[str]:
-    return re.compile(f"(?:{'|'.join(sorted(words('function_words', 'korean')))})*")
 
 
 def is_syllable(char: str) -> bool:

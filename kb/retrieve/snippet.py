@@ -11,7 +11,7 @@ from typing import Any
 
 from kb.domain.search import Snippet
 from kb.domain.text import Range, stored_text
-from kb.language.words import is_ending, is_syllable
+from kb.language.words import is_syllable
 
 _ELLIPSIS = "…"
 _FENCES = ("```", "~~~")
@@ -25,7 +25,6 @@ _UNREAD = ("<", "{", "import ", "export ", "%%")
 _TARGET = r"(?<=\]\()[^()\s]+(?:\([^()\s]*\)[^()\s]*)*"
 _LONGEST_TARGET = 40
 _PHRASE = 100
-_LONGEST_ENDING = 8
 _LAST_LATIN = "\u024f"
 _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
@@ -137,10 +136,10 @@ def find_matches(text: str, terms: Sequence[str]) -> list[Range]:
 
 
 def whole_words(text: str, found: Iterable[Range]) -> Iterator[Range]:
-    """The ranges, of ascending ones, that a reader takes for words: not 하나 in 서하나, nor 번 in 당번 or 번호.
+    """The ranges, of ascending ones, that a reader takes for words: not 하나 in 서하나, nor 번 in 당번.
 
-    Adjacent ranges are one word. A Latin one begins a word. A Korean one of a syllable begins a word that goes on with
-    particles and endings; one of two begins a word, or has two syllables before it; a longer one may be anywhere.
+    Adjacent ranges are one word. A Latin one begins a word. A Korean one does so, too (배 of 배터리 while one types);
+    one of two syllables may have two before it, and a longer one may be anywhere.
     """
     run: list[Range] = []
     for each in found:
@@ -156,9 +155,7 @@ def _is_word(text: str, start: int, end: int) -> bool:
     if not is_syllable(text[start]):
         return text[start] > _LAST_LATIN or not text[start - 1 : start].isalnum()
     before = sum(1 for _ in takewhile(is_syllable, reversed(text[max(0, start - 2) : start])))
-    if end - start > 1:
-        return end - start > 2 or before != 1
-    return not before and is_ending("".join(takewhile(is_syllable, text[end : end + _LONGEST_ENDING])))
+    return end - start > 2 or not before or before == end - start == 2
 
 
 @lru_cache(maxsize=64)
