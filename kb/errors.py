@@ -36,6 +36,7 @@
     └── ModelError          model_error
         ├── ModelMissing    model_missing
         ├── ModelCorrupt    model_corrupt
+        ├── OtherModel      model_error
         ├── ModelUnreachable model_unreachable
         ├── ModelNotPulled  model_not_pulled
         ├── ModelTimeout    timeout
@@ -300,6 +301,10 @@ class ModelCorrupt(ModelError):
     """A model file has the wrong size or checksum."""
 
     code = "model_corrupt"
+
+
+class OtherModel(ModelError):
+    """The vectors of the index are of another model than the one that is installed now."""
 
 
 class ModelUnreachable(ModelError):

@@ -12,7 +12,7 @@ from kb.domain.filters import FILTERS, Filter, SearchFilters, Sought, values_of,
 from kb.domain.kinds import media_type_of
 from kb.domain.search import DaysAsked, Substitution
 from kb.domain.text import stored_text
-from kb.errors import ModelError, ModelMissing
+from kb.errors import ModelError, ModelMissing, OtherModel
 from kb.language.detect import query_language
 from kb.language.lists import rows
 from kb.retrieve.filters import eligible_documents, stored_values
@@ -119,7 +119,9 @@ def by_words_only(question: str, lacking: ModelError) -> str:
             have = f"지금까지 {lacking.details['chunks']}개 중 {lacking.details['committed']}개 구절에 벡터가 있음"
             return f"단어로만 검색: {have} (이어서 하기: {_GOES_ON})"
         command = re.search(r"kb [a-z][^`;,]*\b", lacking.hint or "")
-        return "단어로만 검색: 의미로 찾을 벡터나 모델이 없습니다" + (f" ({command[0]})" if command else "")
+        is_other = isinstance(lacking, OtherModel)
+        lacks = "벡터를 만든 모델이 지금 모델과 다릅니다" if is_other else "의미로 찾을 벡터나 모델이 없습니다"
+        return f"단어로만 검색: {lacks}" + (f" ({command[0]})" if command else "")
     return f"by words only: {lacking.message} ({lacking.hint})"
 
 

@@ -17,7 +17,7 @@ from kb.domain.search import PairOrder, PairScorer, QueryVectors, SearchQuery
 from kb.domain.text import start_of
 from kb.embed.codec import unpack_vector
 from kb.embed.provider import LLAMA_CPP, PLUGIN
-from kb.errors import ConfigError, ModelError, ModelMissing, StoreError
+from kb.errors import ConfigError, ModelMissing, OtherModel, StoreError
 from kb.operations.embedding.plan import embedding_provider, gguf_places
 from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
 from kb.retrieve.filters import passing
@@ -67,7 +67,7 @@ class VectorSource:
 
         A process that answers one question scans the vectors exactly, as loading Lance would take longer.
 
-        Raises: ModelMissing if there are no vectors or no model; ModelError if the index has vectors of another model.
+        Raises: ModelMissing if there are no vectors or no model; OtherModel if the index has vectors of another model.
         """
         db = index.db
         held = mirrored(db)
@@ -210,7 +210,7 @@ def _encoder(config: Config, models: LoadedModels, held: queries.MirroredModel) 
     encoder = models.query_encoder(held.model_id, provider)
     there = encoder.model
     if (there.version, there.dimensions) != (held.model_version, held.dimensions):
-        raise ModelError(
+        raise OtherModel(
             f"the index was embedded with {held.model_id} {held.model_version} ({held.dimensions} d), "
             f"and the model is now {there.version} ({there.dimensions} d)",
             "kb index --embeddings",

@@ -11,7 +11,7 @@ from kb.config.reading import synonyms
 from kb.domain.filters import SearchFilters
 from kb.domain.search import FusionRule, QueryVectors, SearchQuery, SearchResult, Term, Widening
 from kb.domain.text import stored_text
-from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
+from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable, OtherModel
 from kb.language.dates import may_name_days
 from kb.operations.opening.base import Base, ConnectedBase
 from kb.retrieve.filters import documents_asked_for, passing
@@ -288,7 +288,7 @@ def _source(base: ConnectedBase, query: SearchQuery) -> VectorSource | ModelErro
         return None
     try:
         source = base.vectors
-    except (ModelMissing, ModelUnreachable, ModelNotPulled) as error:
+    except (ModelMissing, ModelUnreachable, ModelNotPulled, OtherModel) as error:
         if query.mode == "vector":
             raise
         return error
