@@ -62,6 +62,11 @@ _LEADER_LENGTH = 3.0
 _ALONE = 0.95
 _LEADER_INK = 0.3
 
+# What lies around a paper is dark in large areas: the pixels of a reduced page's side, the side of a window in it, and
+# its least share of ink. An area with so large a share of light pixels that ink surrounds holds light letters.
+_AREA_SIDE, _AREA_CELLS, _AREA_INK = 250, 9, 0.5
+_LETTER_CELLS, _LETTER_INK, _LETTERS = 15, 0.6, 0.01
+
 
 class PageImage(NamedTuple):
     """A grey page prepared for OCR. `to_original` maps its pixels to those of the original image.
@@ -80,7 +85,8 @@ def prepare_page(grey: Image.Image) -> PageImage:
     lit = _lit(grey, _slow_light(grey))
     is_photograph = _is_photograph(lit)
     image = softened(lit if is_photograph else _lit(grey, _paper(grey)))
-    page = without_leaders(cleaned(straightened(PageImage(image, is_photograph=is_photograph))))
+    page = straightened(without_surroundings(PageImage(image, is_photograph=is_photograph)))
+    page = without_leaders(cleaned(page))
     line_pixels = line_height(ink_of(page.image))
     if 0 < line_pixels < _SMALL_LINE_PIXELS:
         page = enlarged(page, min(_MAX_UPSCALE, _SMALL_LINE_PIXELS * 1.5 / line_pixels))
@@ -145,6 +151,40 @@ def _without_ink(grey: Image.Image) -> Image.Image:
 
 def _eighth(grey: Image.Image) -> Image.Image:
     return grey.resize((max(1, grey.width // 8), max(1, grey.height // 8)), Image.Resampling.BOX)
+
+
+def without_surroundings(page: PageImage) -> PageImage:
+    """The page without the dark areas that reach in from its edges: a table around the paper, the black of a scan.
+
+    They would be taken for lines, and tilt what is judged by them. An area with light letters stays.
+    """
+    small = reduced(page.image)
+    ink = ink_of(reduced(small, _AREA_SIDE), _FAINT_INK_CONTRAST)
+    reach = _AREA_CELLS // 2
+    areas = ink & (_in_window(ink, reach, reach) >= _AREA_INK * _AREA_CELLS**2)
+    areas[1:-1, 1:-1] = False
+    if not areas.any():
+        return page
+    around = _in_window(_reached(areas, ink), 2, 2) > 0
+    there = np.asarray(Image.fromarray(around).resize(small.size))
+    dark, reach = ink_of(small), _LETTER_CELLS // 2
+    letters = there & ~dark & (_in_window(dark, reach, reach) >= _LETTER_INK * _LETTER_CELLS**2)
+    return page if letters.sum() > _LETTERS * there.sum() else _whitened(page, around)
+
+
+def _reached(seeds: Ink, ink: Ink) -> Ink:
+    """The ink that is connected with the seeds, by its sides."""
+    found = seeds
+    while True:
+        grown = found.copy()
+        grown[1:] |= found[:-1]
+        grown[:-1] |= found[1:]
+        grown[:, 1:] |= found[:, :-1]
+        grown[:, :-1] |= found[:, 1:]
+        grown &= ink
+        if (grown == found).all():
+            return found
+        found = grown
 
 
 def straightened(page: PageImage) -> PageImage:
@@ -227,9 +267,9 @@ def enlarged(page: PageImage, factor: float) -> PageImage:
     return page._replace(image=image, to_original=page.to_original.after(scaling(factor)))
 
 
-def reduced(image: Image.Image) -> Image.Image:
-    """The image in a size that is small enough to judge its layout quickly."""
-    factor = _LAYOUT_SIDE / max(image.size)
+def reduced(image: Image.Image, side: int = _LAYOUT_SIDE) -> Image.Image:
+    """The image with at most so many pixels a side, few enough to judge its layout quickly."""
+    factor = side / max(image.size)
     if factor >= 1:
         return image
     size = (max(1, round(image.width * factor)), max(1, round(image.height * factor)))
