@@ -215,13 +215,13 @@ def test_a_document_is_named_by_its_path_from_where_one_stands(
 def test_an_ingest_that_was_stopped_ends_with_130(fresh_vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     from kb.operations.ingest import ingest
 
-    scan = ingest._scan
+    scan = ingest.files_to_read
 
     def interrupted(run: Any) -> Any:
         os.kill(os.getpid(), signal.SIGINT)
         return scan(run)
 
-    monkeypatch.setattr(ingest, "_scan", interrupted)
+    monkeypatch.setattr(ingest, "files_to_read", interrupted)
     ran = kb_in(fresh_vault)("ingest", "--no-embed")
     assert (ran.code, ran.stdout.startswith("stopped: ")) == (130, True)
 

@@ -76,7 +76,7 @@ def test_an_ingest_succeeded_was_stopped_or_failed(workspace: Workspace, monkeyp
 
     workspace.ingest()
     workspace.ingest(is_canceled=lambda: True)
-    monkeypatch.setattr(ingesting, "_note_repositories", fail)
+    monkeypatch.setattr(ingesting, "note_repositories", fail)
     with pytest.raises(StoreError):
         workspace.ingest()
     assert [status for _, status, _ in seen(workspace)] == ["succeeded", "canceled", "failed"]
