@@ -240,6 +240,10 @@ def test_a_dark_area_with_letters_stays_and_so_do_letters_at_the_edge() -> None:
     page, _ = columns(1, 0)
     panel = PageImage(edged(page, 60, letters=True))
     assert without_surroundings(panel) is panel
+    band = page.copy()
+    band.paste(Image.eval(page.crop((0, 110, page.width, 180)), lambda value: value * 110 // 255), (0, 110))
+    headed = PageImage(band)
+    assert without_surroundings(headed) is headed
     cut = PageImage(page.crop((page.width // 3, page.height // 5, page.width // 2, page.height // 2)))
     assert without_surroundings(cut) is cut
 

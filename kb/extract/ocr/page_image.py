@@ -63,9 +63,10 @@ _ALONE = 0.95
 _LEADER_INK = 0.3
 
 # What lies around a paper is dark in large areas: the pixels of a reduced page's side, the side of a window in it, and
-# its least share of ink. An area with so large a share of light pixels that ink surrounds holds light letters.
+# its least share of ink. An area holds letters if more than so many pixels are by so many levels lighter or darker than
+# those around.
 _AREA_SIDE, _AREA_CELLS, _AREA_INK = 250, 9, 0.5
-_LETTER_CELLS, _LETTER_INK, _LETTERS = 15, 0.6, 0.01
+_LETTER_REACH, _LETTER_LEVELS, _LETTER_PIXELS = 7, 40, 100
 
 
 class PageImage(NamedTuple):
@@ -156,7 +157,7 @@ def _eighth(grey: Image.Image) -> Image.Image:
 def without_surroundings(page: PageImage) -> PageImage:
     """The page without the dark areas that reach in from its edges: a table around the paper, the black of a scan.
 
-    They would be taken for lines, and tilt what is judged by them. An area with light letters stays.
+    They would be taken for lines, and tilt what is judged by them. An area with letters stays.
     """
     small = reduced(page.image)
     ink = ink_of(reduced(small, _AREA_SIDE), _FAINT_INK_CONTRAST)
@@ -165,11 +166,12 @@ def without_surroundings(page: PageImage) -> PageImage:
     areas[1:-1, 1:-1] = False
     if not areas.any():
         return page
-    around = _in_window(_reached(areas, ink), 2, 2) > 0
-    there = np.asarray(Image.fromarray(around).resize(small.size))
-    dark, reach = ink_of(small), _LETTER_CELLS // 2
-    letters = there & ~dark & (_in_window(dark, reach, reach) >= _LETTER_INK * _LETTER_CELLS**2)
-    return page if letters.sum() > _LETTERS * there.sum() else _whitened(page, around)
+    reached = _reached(areas, ink)
+    mask = Image.fromarray(reached).resize(small.size).convert("L").filter(ImageFilter.MinFilter(4 * _LETTER_REACH + 1))
+    inside = np.asarray(mask) > 0
+    differs = np.asarray(small, np.int16) - np.asarray(small.filter(ImageFilter.BoxBlur(_LETTER_REACH)), np.int16)
+    has_letters = (np.abs(differs) > _LETTER_LEVELS)[inside].sum() > _LETTER_PIXELS
+    return page if has_letters else _whitened(page, _in_window(reached, 2, 2) > 0)
 
 
 def _reached(seeds: Ink, ink: Ink) -> Ink:
