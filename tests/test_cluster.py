@@ -155,7 +155,7 @@ def test_a_task_whose_worker_goes_just_before_it_may_run_elsewhere_is_run_there(
     def lose_the_first(cluster: Cluster) -> None:
         nonlocal looks
         looks += 1
-        if first.is_alive() and cluster.state.workers == 2 and cluster.state.under_way:
+        if first.is_alive() and cluster.state.workers == 2 and cluster.state.tasks_under_way:
             first.kill()
             while len(cluster._client.nthreads()) == 2:
                 pass
