@@ -36,7 +36,7 @@
     └── ModelError          model_error
         ├── ModelMissing    model_missing
         ├── ModelCorrupt    model_corrupt
-        ├── OtherModel      model_error
+        ├── OtherModel      other_model
         ├── ModelUnreachable model_unreachable
         ├── ModelNotPulled  model_not_pulled
         ├── ModelTimeout    timeout
@@ -305,6 +305,8 @@ class ModelCorrupt(ModelError):
 
 class OtherModel(ModelError):
     """The vectors of the index are of another model than the one that is installed now."""
+
+    code = "other_model"
 
 
 class ModelUnreachable(ModelError):

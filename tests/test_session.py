@@ -177,7 +177,7 @@ def test_encoders_stay_open_while_the_index_changes_and_are_opened_again_where_a
     assert (other["mode"], other["paths"][0], other["opened"]) == ("lexical", "heron.md", [f"{PRIMARY}@2"])
     assert f"embedded with {PRIMARY} 1 (32 d), and the model is now 2 (32 d) (kb index --embeddings)" in other["note"]
     assert "벡터를 만든 모델이 지금 모델과 다릅니다 (kb index --embeddings)" in held(search="왜가리")["note"]
-    assert held(search="heron", mode="vector")["error"] == "model_error"
+    assert held(search="heron", mode="vector")["error"] == "other_model"
     fake_models.embedders[PRIMARY] = FakeEmbedder(fake_models.embedders[PRIMARY].model._replace(version="2"))
     kb(vault, "index", "--embeddings")
     new = held(search="heron")

@@ -324,6 +324,7 @@ export const TABLE = {
   hint_locked: ["Open the address that it printed last in its terminal.", "터미널에 마지막으로 출력된 주소를 여세요."],
   error_query_syntax: ["The words are written as an expression that cannot be read.", "검색식을 읽을 수 없습니다."],
   hint_query_syntax: ["Without the quotes around it, it is searched as words.", "바깥 따옴표를 빼면 단어로 찾습니다."],
+  error_other_model: ["The vectors are of another model than the one installed now.", "벡터를 만든 모델이 지금 설치된 모델과 다릅니다."],
   error_model_missing: ["Meaning needs a model, and none is installed or no note has vectors yet.", "의미로 찾으려면 모델이 필요한데, 설치되지 않았거나 노트에 벡터가 없습니다."],
   hint_model_missing: ["Run kb models install once, then kb ingest. Until then, search by words.", "kb models install을 한 번, 이어서 kb ingest를 실행하세요. 그때까지는 단어로 찾으세요."],
   error_not_found: ["It is not indexed.", "색인되어 있지 않습니다."],
