@@ -450,16 +450,16 @@ def test_without_vectors_hybrid_answers_by_words_and_says_so(own: Vault, fake_mo
     assert (error["code"], error["hint"]) == ("model_missing", "kb index --embeddings")
 
 
-def test_an_index_of_another_version_of_the_model_is_an_error_with_a_hint(own: Vault, fake_models: FakeModels) -> None:
+def test_an_index_of_another_version_of_the_model_is_searched_by_words(own: Vault, fake_models: FakeModels) -> None:
     primary = fake_models.embedders[PRIMARY]
     primary.model = EmbeddingModel(PRIMARY, "2", 32, 512)
-    for mode in ("hybrid", "vector"):
-        ran = search(own, "pump", "--mode", mode, "--json")
-        error = json.loads(ran.stderr)
-        assert (ran.code, error["code"], error["hint"]) == (2, "model_error", "kb index --embeddings")
-    assert search(own, "pump", "--mode", "lexical").code == 0
+    ran = search(own, "pump", "--mode", "vector", "--json")
+    error = json.loads(ran.stderr)
+    assert (ran.code, error["code"], error["hint"]) == (2, "other_model", "kb index --embeddings")
+    found = search(own, "pump")
+    assert (found.code, "by words only: the index was embedded with" in found.stderr) == (0, True)
     assert run_kb("--config", str(own.config), "index", "--embeddings").code == 0
-    assert search(own, "pump", "--json").code == 0
+    assert "by words only" not in search(own, "pump").stderr
 
 
 def test_a_raw_expression_is_obeyed(embedded: Vault, fake_models: FakeModels) -> None:

@@ -187,6 +187,7 @@ _WHY_KO: Mapping[str, str] = {
     "model_corrupt": "모델 파일을 읽을 수 없습니다",
     "model_unreachable": "서버에 연결할 수 없습니다",
     "model_not_pulled": "서버에 그 모델이 없습니다",
+    "other_model": "벡터를 만든 모델이 지금 모델과 다릅니다",
     "timeout": "정해진 시간 안에 답이 오지 않았습니다",
     "stream_broken": "글이 오다가 끊겼습니다",
     "prompt_too_long": "질문과 찾은 구절이 모델이 읽을 수 있는 길이를 넘습니다",
