@@ -125,7 +125,7 @@ def test_a_notebook_is_read_by_its_cells(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CheckoutMissing, match=r"a\.tsv:2: pages are in x/none") as missing:
+    with pytest.raises(CheckoutMissing, match=r"a\.tsv:2: the passages are in x/none") as missing:
         read_pages(table(tmp_path / "a.tsv", row("x/none")), tmp_path)
     assert missing.value.hint == "check out x/none at c and name the folder it is in by --checkouts"
     (tmp_path / "empty").mkdir()
@@ -133,6 +133,9 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
         read_pages(table(tmp_path / "b.tsv", row("x/empty")), tmp_path)
     with pytest.raises(BadData, match=r"c\.tsv:2: a line of pages lacks a field"):
         read_pages(table(tmp_path / "c.tsv", row("x/empty", most="many")), tmp_path)
+    (tmp_path / "d.tsv").write_text("\t".join(COLUMNS) + "\nx/empty\tc\n", encoding="utf-8")
+    with pytest.raises(BadData, match=r"d\.tsv:2: a line of pages lacks a field"):
+        read_pages(tmp_path / "d.tsv", tmp_path)
 
 
 def made_pages(count: int) -> Pages:

@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from training.batches import Batch
-from training.questions import BadData, CheckoutMissing, Passage
+from training.questions import BadData, Passage, checkout_of
+
+_COLUMNS = "repository commit licence korean english english_repository english_commit most".split()
 
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"(#{1,5})\s+(.*?)\s*#*$")
@@ -72,47 +74,33 @@ class Pages:
         return hashlib.sha256(told.encode()).hexdigest()
 
 
-class _Section(NamedTuple):
-    level: int
-    headings: tuple[str, ...]
-    text: str
-
-
 def read_pages(table: Path, checkouts: Path | None) -> Pages:
     """The sections of the pages that a table names, from the repositories in `checkouts`.
 
     The table has a header and a line a folder: repository, commit, licence, the part of a path that tells Korean, the
-    part that takes its place in English (empty: there is none), the English repository if it is another, and the most
-    pairs to take (empty: all).
+    part that takes its place in English (empty: there is none), the English repository and its commit if it is another,
+    and the most pairs to take (empty: all).
 
     Raises: BadData for a table of another form, CheckoutMissing for a repository that is not there.
     """
     pages, known = Pages(), set[str]()
     with table.open(encoding="utf-8", newline="") as lines:
         for number, row in enumerate(csv.DictReader(lines, delimiter="\t"), 2):
-            try:
-                korean, english = row["korean"], row["english"]
-                repository, other = row["repository"], row["english_repository"] or row["repository"]
-                most = int(row["most"]) if row["most"] else None
-            except (KeyError, ValueError) as error:
-                raise BadData(table, number, f"a line of pages lacks a field: {error}") from error
-            roots = [_checkout(table, number, each, row["commit"], checkouts) for each in (repository, other)]
-            found = islice(_paired(roots[0], roots[1], korean, english), most)
+            if any(row.get(name) is None for name in _COLUMNS) or not (row["most"] or "0").isdecimal():
+                raise BadData(table, number, "a line of pages lacks a field, or has a wrong number")
+            root = checkout_of(table, number, row["repository"], row["commit"], checkouts)
+            apart = root
+            if other := row["english_repository"]:
+                apart = checkout_of(table, number, other, row["english_commit"], checkouts)
+            most = int(row["most"]) if row["most"] else None
+            found = islice(_paired(root, apart, row["korean"], row["english"]), most)
             fresh = {pair.korean.text: pair for pair in found if pair.korean.text not in known}
             known |= fresh.keys()
             pages.pairs += fresh.values()
-            pages.counts[repository] = pages.counts.get(repository, 0) + len(fresh)
+            pages.counts[row["repository"]] = pages.counts.get(row["repository"], 0) + len(fresh)
     if not pages.pairs:
         raise BadData(table, None, "its repositories have no page in Korean")
     return pages
-
-
-def _checkout(table: Path, line: int, repository: str, commit: str, checkouts: Path | None) -> Path:
-    place = checkouts / repository.rpartition("/")[2] if checkouts else None
-    if place is None or not place.is_dir():
-        hint = f"check out {repository} at {commit} and name the folder it is in by --checkouts"
-        raise CheckoutMissing(table, line, f"pages are in {repository}, and no checkout is there", hint)
-    return place
 
 
 def _paired(korean_root: Path, english_root: Path, korean: str, english: str) -> Iterator[Pair]:

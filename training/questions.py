@@ -242,13 +242,18 @@ def _read_passages(questions: Path, checkouts: Path | None) -> dict[str, Passage
     return passages
 
 
-def _text_of_checkout(row: _Row, checkouts: Path | None, files: dict[Path, str]) -> str:
-    repository, commit = row.text("repository"), row.text("commit")
+def checkout_of(path: Path, line: int, repository: str, commit: str, checkouts: Path | None) -> Path:
+    """The folder in `checkouts` of a repository that a line of a file names. Raises: CheckoutMissing."""
     place = checkouts / repository.rpartition("/")[2] if checkouts else None
     if place is None or not place.is_dir():
         hint = f"check out {repository} at {commit} and name the folder it is in by --checkouts"
-        raise CheckoutMissing(row.path, row.line, f"the passages are in {repository}, and no checkout is there", hint)
-    file = place / row.text("path")
+        raise CheckoutMissing(path, line, f"the passages are in {repository}, and no checkout is there", hint)
+    return place
+
+
+def _text_of_checkout(row: _Row, checkouts: Path | None, files: dict[Path, str]) -> str:
+    repository, commit = row.text("repository"), row.text("commit")
+    file = checkout_of(row.path, row.line, repository, commit, checkouts) / row.text("path")
     try:
         if file not in files:
             files[file] = file.read_text(encoding="utf-8")
