@@ -39,7 +39,6 @@ from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.base import open_base
 from kb.operations.opening.loaded_models import LoadedModels, SharedEncoder
-from kb.operations.opening.writing import writing
 
 PASSAGES = 10_000
 WARM_ROUNDS, COLD_ROUNDS, TOKEN_ROUNDS = 3, 20, 9
@@ -56,7 +55,7 @@ _SERVER = Path(__file__).parents[1] / "tools/ollama_server"
 
 def measure(data: Path | None = None) -> Measurement:
     """The three parts, each with its target."""
-    warm_table, warm_targets = _warm()
+    warm_table, warm_targets = warm()
     with tempfile.TemporaryDirectory(prefix="kb-benchmark-") as folder:
         write_notes(Path(folder), NOTES, korean_share=0.5)
         with embedded(Path(folder), "notes in both languages") as base:
@@ -89,14 +88,15 @@ class _KnownVectors(NamedTuple):
         return EncodedQuestion(self.vectors[text])
 
 
-def _warm() -> tuple[Table, tuple[Target, ...]]:
+def warm(passages: int = PASSAGES) -> tuple[Table, tuple[Target, ...]]:
+    """The times of an answer over made-up passages."""
     with knowledge_base(settings="[rag]\nscore_gate = 0.0\n") as base:
-        with writing(base.config.sqlite, with_vectors=True) as db, step(f"{PASSAGES:,} passages"):
-            questions = scale.fill(db, base.config.vector_dir, PASSAGES)
+        with step(f"{passages:,} passages"):
+            questions = scale.fill_base(base.config_path, passages).questions
         wall_ms, cpu_ms, answered = _ask_all(base, questions)
     p50, p95, cpu = median(wall_ms), sorted(wall_ms)[int(len(wall_ms) * 0.95)], median(cpu_ms)
     table = Table(
-        f"Extractive answer, warm, {PASSAGES:,} passages, beside the question's embedding",
+        f"Extractive answer, warm, {passages:,} passages, beside the question's embedding",
         ("answers", "p50 ms", "p95 ms", "processor p50 ms"),
         ((answered, round(p50, 1), round(p95, 1), round(cpu, 1)),),
     )

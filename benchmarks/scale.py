@@ -110,7 +110,7 @@ def measure(data: Path | None, *, sizes: Sequence[int] = SIZES) -> Measurement:
     for size in sizes:
         with knowledge_base() as base:
             with step(f"{size:,} passages"):
-                filled = _apart(_filled, base.config_path, size)
+                filled = _apart(fill_base, base.config_path, size)
             with step(f"{size:,} passages: {len(filled.questions)} questions"):
                 searched = _apart(_searched, base.config_path, filled)
         p50, p95, cpu = median(searched.wall_ms), _p95(searched.wall_ms), median(searched.cpu_ms)
@@ -166,18 +166,19 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
-def _filled(config_path: Path, size: int) -> Filled:
+def fill_base(config_path: Path, size: int) -> Filled:
+    """Makes the knowledge base of a configuration, with `size` passages."""
     config = load(str(config_path), ())
-    with writing(config.sqlite, with_vectors=True) as db:
+    with writing(config.sqlite, with_vectors=True, create=True) as db:
         start = perf_counter()
         questions = fill(db, config.vector_dir, size)
-        filled = perf_counter()
+        inserted = perf_counter()
         is_ann = size >= ANN_PAYS_ABOVE_CHUNKS
         if is_ann:
             lance = LanceTable(config.vector_dir, MODEL)
             lance.compact()
             lance.build_ann_index()
-    return Filled(questions, is_ann, filled - start, perf_counter() - filled, _peak_mb())
+    return Filled(questions, is_ann, inserted - start, perf_counter() - inserted, _peak_mb())
 
 
 def _searched(config_path: Path, filled: Filled) -> Searched:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import peer_engines
+from benchmarks import ask, peer_engines
 from benchmarks.aims import answer_targets, ranking_targets, shown_right
 from benchmarks.asked_questions import Answered, Found, Shares, shares, states
 from benchmarks.generated_notes import write_notes
@@ -41,6 +41,14 @@ def test_generated_notes_are_the_same_every_time(tmp_path: Path) -> None:
     )
     assert first == second
     assert sum(text.isascii() for text in first) == 3
+
+
+@pytest.mark.slow
+def test_made_up_passages_are_stored_and_answer() -> None:
+    table, _ = ask.warm(passages=60)
+    ((answered, *times),) = table.rows
+    assert answered
+    assert all(times)
 
 
 def test_a_missed_target_shows() -> None:
