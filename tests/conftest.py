@@ -19,10 +19,13 @@ from typing import Any, NamedTuple
 import pytest
 from click.testing import CliRunner
 from hypothesis import HealthCheck, settings
+from once import pytest_addoption, pytest_configure
 
 from kb.cli.main import main
 from kb.store import queries
 from kb.store.connection import open_writer
+
+__all__ = ["pytest_addoption", "pytest_configure"]  # hooks
 
 # A busy machine is slow, not wrong. `--hypothesis-profile thorough` tries more examples.
 settings.register_profile("thorough", deadline=None, suppress_health_check=[HealthCheck.too_slow])
