@@ -131,6 +131,32 @@ def test_a_fall_beyond_the_tolerance_is_red(measured: Vault, monkeypatch: pytest
     assert re.search(r"^\+\d\.\d{3}  q\d\d  ", back.stdout, re.MULTILINE)
 
 
+def test_a_question_is_named_in_which_only_the_passage_is_worse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = "# Heron\n\n## One\n\nheron heron heron\n\n## Two\n\nheron and much more text\n"
+    vault = measured_vault(tmp_path, 'questions:\n- {id: q1, query: heron, expected: ["heron.md#L5"]}\n')
+    (vault.root / "heron.md").write_text(note, encoding="utf-8")
+    kb = kb_in(vault)
+    kb("ingest", "--no-embed")
+    kb("eval", "run", "--name", "good")
+    timed = evaluate_ask.GoldenAsker._timed
+
+    def swapped(self: evaluate_ask.GoldenAsker, query: Any) -> Any:
+        result, ms = timed(self, query)
+        first, second, *others = result.hits
+        return result._replace(hits=(second._replace(rank=1), first._replace(rank=2), *others)), ms
+
+    with monkeypatch.context() as patched:
+        patched.setattr(evaluate_ask.GoldenAsker, "_timed", swapped)
+        kb("eval", "run", "--name", "bad")
+    ran = kb("eval", "compare", "good", "bad", "--json")
+    (moved,) = ran.json["moved"]
+    assert moved["ndcg_at_10_before"] == moved["ndcg_at_10_after"] == 1
+    assert moved["fell"] == ["hit_at_1", "mrr"]
+    assert "heron  (hit@1, MRR fell)" in kb("eval", "compare", "good", "bad").stdout
+
+
 def test_a_changed_setting_is_named(measured: Vault) -> None:
     kb = kb_in(measured)
     kb("eval", "run")

@@ -85,16 +85,26 @@ def p_text(p_value: float) -> str:
 def compare(before: MeasuredRun, after: MeasuredRun, *, tolerance: float) -> Comparison:
     """Compares two runs; questions that only one of them asked are left out."""
     shared = sorted(before.answered.keys() & after.answered.keys())
-    moved = [MovedQuestion(query_id, before.answered[query_id], after.answered[query_id]) for query_id in shared]
+    changes = _metric_changes(before, after, shared, tolerance)
+    regressed = [change.metric.name for change in changes if change.regressed]
+    moved = [_moved(query_id, before, after, regressed) for query_id in shared]
     return Comparison(
         before=before,
         after=after,
         tolerance=tolerance,
         obstacles=tuple(_obstacles(before.run, after.run)),
         differs=tuple(_differences(before.run, after.run)),
-        metrics=tuple(_metric_changes(before, after, shared, tolerance)),
-        moved=tuple(sorted((m for m in moved if m.change), key=lambda m: (-abs(m.change), m.query_id))),
+        metrics=tuple(changes),
+        moved=tuple(sorted((m for m in moved if m.change or m.fell), key=lambda m: (-abs(m.change), m.query_id))),
     )
+
+
+def _moved(query_id: str, before: MeasuredRun, after: MeasuredRun, regressed: Sequence[str]) -> MovedQuestion:
+    """A question with those of the `regressed` metrics that fell in it."""
+    old, new = before.answered[query_id], after.answered[query_id]
+    figures = ((name, getattr(old.metrics, name), getattr(new.metrics, name)) for name in regressed)
+    fell = (name for name, was, now in figures if was is not None and now is not None and now < was)
+    return MovedQuestion(query_id, old, new, tuple(fell))
 
 
 def _metric_changes(

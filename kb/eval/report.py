@@ -171,7 +171,8 @@ def _moved(comparison: Comparison) -> str:
 def _question(moved: MovedQuestion, comparison: Comparison) -> str:
     sign = "gain" if moved.change > 0 else "loss"
     metrics = moved.after.metrics
-    about = " · ".join(filter(None, (moved.query_id, metrics.lang, metrics.category)))
+    fell = (f"{change.metric.label} fell" for change in comparison.regressed if change.metric.name in moved.fell)
+    about = " · ".join(filter(None, (moved.query_id, metrics.lang, metrics.category, *fell)))
     columns = "".join(
         f'<div class="card"><p class="note">{escape(measured.run.label)} · nDCG@10 '
         f"{answered.metrics.ndcg_at_10 or 0:.3f}</p><ol class=hits>{''.join(_hits(answered))}</ol></div>"

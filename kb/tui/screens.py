@@ -262,8 +262,10 @@ class RunsScreen(AskingScreen):
             text.append(figures, "bad" if change.regressed else "")
         better = [each for each in comparison.moved if each.change > 0]
         worse = [each for each in comparison.moved if each.change < 0]
-        for title, moved in (("better", better), ("worse", worse)):
-            text.append(f"\n{self._say(f'count {title}', len(moved))}\n", "bold")
+        parts = [("count better", "nDCG@10", better), ("count worse", "nDCG@10", worse)]
+        parts += [("count worse", change.metric.label, moved) for change, moved in comparison.fallen]
+        for title, metric, moved in (each for each in parts if each[2]):
+            text.append(f"\n{self._say(title, len(moved), metric)}\n", "bold")
             for each in moved[:_MOVED_SHOWN]:
                 text.append_text(_moved(each))
         self._changed.update(text)
@@ -271,8 +273,9 @@ class RunsScreen(AskingScreen):
 
 
 def _moved(moved: MovedQuestion) -> Text:
-    """A question whose nDCG changed, with its first hits now; expected ones are marked."""
-    text = Text().append(f"{moved.change:+.3f}  ", "good" if moved.change > 0 else "bad")
+    """A question with its change of nDCG, if any, and its first hits now; expected ones are marked."""
+    figure = f"{moved.change:+.3f}" if moved.change else " " * 6
+    text = Text().append(f"{figure}  ", "good" if moved.change > 0 else "bad")
     text.append(f"{clean_line(moved.after.query)}\n")
     for hit in moved.after.hits[:_HITS_SHOWN]:
         text.append(f"        {hit.rank} {'✓' if hit.grade else ' '} {clean_line(hit.citation)}\n", "quiet")

@@ -105,7 +105,9 @@ def show_comparison(comparison: Comparison, *, moved: int) -> None:
 
 
 def _show_moved(moved: MovedQuestion, comparison: Comparison) -> None:
-    click.echo(f"\n{moved.change:+.3f}  {plain_line(moved.query_id)}  {plain_line(moved.after.query)}")
+    fell = [change.metric.label for change in comparison.regressed if change.metric.name in moved.fell]
+    about = f"  ({', '.join(fell)} fell)" if fell else ""
+    click.echo(f"\n{moved.change:+.3f}  {plain_line(moved.query_id)}  {plain_line(moved.after.query)}{about}")
     hits = zip_longest(_hit_lines(moved.before), _hit_lines(moved.after), fillvalue="")
     for before, after in [(_name(comparison.before), _name(comparison.after)), *hits]:
         cut = _cut(before)

@@ -193,14 +193,18 @@ class MetricChange(NamedTuple):
 @on_wire(
     title="MovedV1",
     fields="""query_id query=after.query lang=after.metrics.lang category=after.metrics.category ndcg_at_10_before
-        ndcg_at_10_after before=before.hits after=after.hits""",
+        ndcg_at_10_after before=before.hits after=after.hits fell""",
 )
 class MovedQuestion(NamedTuple):
-    """A question whose nDCG@10 differs between two runs, with both rankings."""
+    """A question that differs between two runs, with both rankings: in nDCG@10, or in a metric that fell.
+
+    `fell`: the names of the metrics that fell by more than the tolerance over all questions, and in this one too.
+    """
 
     query_id: str
     before: Answered
     after: Answered
+    fell: tuple[str, ...] = ()
 
     @property
     def change(self) -> float:
@@ -234,6 +238,15 @@ class Comparison:
     def regressed(self) -> tuple[MetricChange, ...]:
         """The metrics that fell by more than the tolerance."""
         return tuple(change for change in self.metrics if change.regressed)
+
+    @property
+    def fallen(self) -> list[tuple[MetricChange, list[MovedQuestion]]]:
+        """Each metric but nDCG@10 that fell by more than the tolerance, with the questions in which it fell."""
+        return [
+            (change, [each for each in self.moved if change.metric.name in each.fell])
+            for change in self.regressed
+            if change.metric.name != PRIMARY
+        ]
 
     @property
     def verdict(self) -> Verdict:

@@ -5,6 +5,7 @@ import { command, fill, h } from "./dom.js";
 import { address } from "./state.js";
 import { t, words } from "./strings.js";
 
+const PRIMARY = "ndcg_at_10"; // what questions are ordered by
 const TONES = { better: "answered", worse: "bad-verdict", undecided: "unsure", not_comparable: "unsure" };
 
 const figure = (value) => value.toFixed(3);
@@ -39,7 +40,7 @@ export async function showRuns(state, holder, go) {
 function because(found) {
   if (found.obstacles.length) return h("p", { class: "quiet-line", lang: "en" }, found.obstacles.join("; "));
   const fell = found.metrics.filter((each) => each.regressed);
-  const named = fell.length ? fell : found.metrics.filter((each) => each.name === "ndcg_at_10");
+  const named = fell.length ? fell : found.metrics.filter((each) => each.name === PRIMARY);
   const said = named.map((each) => `${nameOfMetric(each)} ${signed(each.difference)} (${t("interval")} ${signed(each.low)} … ${signed(each.high)})`);
   return h("p", { class: "quiet-line" }, [...said, ...(fell.length ? [t("beyond", found.tolerance)] : [])].join(" · "));
 }
@@ -82,19 +83,21 @@ function table(caption, heads, rows) {
   );
 }
 
-/** The questions that are ranked better, and those that are ranked worse, by their kind. */
+/** The questions that are ranked better, those that are ranked worse, and those in which another metric fell that decided; by their kind. */
 function moved(found, state) {
   const change = (each) => each.ndcg_at_10_after - each.ndcg_at_10_before;
+  const fallen = found.metrics.filter((each) => each.regressed && each.name !== PRIMARY).map(({ name }) => ["movedDown", name, found.moved.filter(({ fell }) => fell.includes(name))]);
   const parts = [
-    ["movedUp", found.moved.filter((each) => change(each) > 0)],
-    ["movedDown", found.moved.filter((each) => change(each) < 0)],
-  ].filter(([, questions]) => questions.length);
+    ["movedUp", PRIMARY, found.moved.filter((each) => change(each) > 0)],
+    ["movedDown", PRIMARY, found.moved.filter((each) => change(each) < 0)],
+    ...fallen,
+  ].filter(([, , questions]) => questions.length);
   if (!parts.length) return h("p", { class: "quiet-line" }, t("noneMoved"));
-  return parts.map(([title, questions]) => [
-    h("h2", {}, t(title, questions.length)),
+  return parts.map(([title, name, questions]) => [
+    h("h2", {}, t(title, questions.length, nameOfMetric({ name }))),
     byKind(questions).map(([kind, each]) => [
       kind ? h("h3", {}, `${kind} (${each.length})`) : null,
-      h("ul", { class: "plain" }, each.map((one) => h("li", {}, h("details", {}, h("summary", {}, h("span", { class: tone(change(one)) }, signed(change(one))), ` ${one.query}`), h("div", { class: "side-by-side" }, ranking(t("beforeRun"), one.before, state), ranking(t("afterRun"), one.after, state)))))),
+      h("ul", { class: "plain" }, each.map((one) => h("li", {}, h("details", {}, h("summary", {}, name === PRIMARY ? h("span", { class: tone(change(one)) }, `${signed(change(one))} `) : null, one.query), h("div", { class: "side-by-side" }, ranking(t("beforeRun"), one.before, state), ranking(t("afterRun"), one.after, state)))))),
     ]),
   ]);
 }
