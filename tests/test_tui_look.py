@@ -235,6 +235,7 @@ def test_the_lines_of_a_note_stay_as_they_are_in_the_file() -> None:
         ("[!warning] see [the log](log.md)", " see the log"),
         ("- [[projects/log|The log]]: see [[plan]]", "The log: see plan"),
         ("> [!note] mind > [!tip] this", "mind this"),
+        ("> [!note] Pump > It runs. a > b", "Pump It runs. a b"),
         ("| pump | litres | … | small | 40 |", "pump litres … small 40"),
         ("- Date: a > b", "Date: a > b"),
     ],

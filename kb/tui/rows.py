@@ -133,7 +133,7 @@ def clock(time_ms: int) -> str:
 
 def place_row(number: int, place: AnswerCitation, say: Say) -> ListRow:
     """A place that an answer cites, or one of the nearest places of a refusal."""
-    quote = Text(clean_line(place.quote or ""))
+    quote = Text(clean_line(re.sub(r"(?m)^\s*>\s?", "", place.quote or "")))
     path = clean_line(place.citation.path)
     over = place.citation.section or "" if isinstance(place.citation, PartCitation) else place.label
     label = clean_line(over or path.rpartition("/")[2])

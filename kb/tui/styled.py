@@ -29,6 +29,7 @@ _START = re.compile(
 )
 _ITEM = re.compile(r"\s*\d{1,3}[.)]\s")
 _ROW, _RULE = re.compile(r"\s*\|.*\|\s*"), re.compile(r"[\s|:-]+")
+_CALLOUT, _QUOTE_MARK = re.compile(r"\[![\w-]+\]"), re.compile(r"(?<=\s)>(?=\s)")
 _FLAT_MARKS = re.compile(
     r"`{3,}\w*|(?:(?<!\S)>\s*)*\[![\w-]+\][+-]?"
     r"|(?:(?<!\S)(?:#{1,6}|\||[-*+] \[[ xX]\]|•?\s\[[ xX]\])|^[-*+>])(?=\s|$)"
@@ -88,8 +89,11 @@ def rendered(text: Text) -> RenderableType:
 
 
 def unmarked(text: Text) -> Text:
-    """A snippet, which is on one line, without the marks of Markdown."""
-    return _inline(_without(text, [found.span() for found in _FLAT_MARKS.finditer(text.plain)]), hides=True)
+    """A snippet, which is on one line, without the marks of Markdown; those of a quotation only in a callout."""
+    is_callout = _CALLOUT.search(text.plain) is not None
+    flat = _without(text, [found.span() for found in _FLAT_MARKS.finditer(text.plain)])
+    marks = [found.span() for found in _QUOTE_MARK.finditer(flat.plain)] if is_callout else []
+    return _inline(_without(flat, marks), hides=True)
 
 
 def _blocks(lines: Sequence[Text]) -> Iterator[tuple[bool, str, list[Text]]]:

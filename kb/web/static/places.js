@@ -96,10 +96,13 @@ const MARKUP = [
   /(?<![\p{L}\p{N}])[*_](?=\S)|(?<=\S)[*_](?![\p{L}\p{N}])/gu,
 ];
 
+const CALLOUT = /\[![A-Za-z-]+\]/u;
+const QUOTE_MARK = /(?<=\s)>(?=\s)/gu; // of a callout whose lines were joined; elsewhere it may be the writer's
+
 /** The parts of a text that are Markdown's and not the writer's, as a set of places of UTF-16 units. */
 function markupOf(text) {
   const out = new Set();
-  for (const pattern of MARKUP) for (const { index, 0: found } of text.matchAll(pattern)) for (let at = 0; at < found.length; at += 1) out.add(index + at);
+  for (const pattern of CALLOUT.test(text) ? [...MARKUP, QUOTE_MARK] : MARKUP) for (const { index, 0: found } of text.matchAll(pattern)) for (let at = 0; at < found.length; at += 1) out.add(index + at);
   return out;
 }
 
