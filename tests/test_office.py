@@ -185,6 +185,10 @@ def test_a_quotation_is_found_again_in_its_paragraph_and_where_it_moved(tmp_path
     assert view.before.endswith("Upkeep\n\nGates\n\n")
     assert view.after is not None
     assert view.after.startswith("\n\nGrease")
+    nowhere = view_document(Base(load(str(vault.config), ())), "manual.docx#para=999")
+    assert nowhere.place_text is None
+    assert nowhere.before is not None
+    assert "The gate seals are replaced" in nowhere.before
     fetched = run_kb(*config, "fetch", "manual.docx#para=11").stdout
     assert "The gate seals are replaced every 17 months by Idris Vale." in fetched
     assert "unchanged manual.docx#para=11" in " ".join(run_kb(*config, "verify").stdout.split())

@@ -239,6 +239,14 @@ def test_pages_are_turned_and_enlarged(browser: Browser, served: Served) -> None
 
 
 @needs_browser
+def test_a_page_that_the_pdf_does_not_have_is_said(browser: Browser, served: Served) -> None:
+    with let_in(browser, served) as watched:
+        page = watched.go(served, "/?at=handbook-en.pdf%23page=99")
+        page.get_by_text("The document has no such place.").wait_for()
+        assert watched.faults == []
+
+
+@needs_browser
 def test_a_pdf_runs_none_of_its_scripts(browser: Browser, served: Served) -> None:
     with let_in(browser, served) as watched:
         page = watched.go(served, "/?at=hostile.pdf%23page=1")

@@ -394,9 +394,12 @@ def shown_lines(view: DocumentView, say: Say) -> ShownLines:
             ]
             cited = (heard[0], heard[-1]) if heard else cited
     else:
-        lines, first = (view.place_text or say("enter opens", view.document.media_type)).split("\n"), 0
+        text = view.place_text or view.before or say("enter opens", view.document.media_type)
+        lines, first = text.split("\n"), 0
         cited = (1, len(lines)) if view.place_text and citation else cited
-        if view.before or view.after:  # of a file in parts: the place is marked among what is around it
+        if view.place_text and (
+            view.before or view.after
+        ):  # of a file in parts: the place is marked among what is around it
             above, below = (view.before or "").split("\n"), (view.after or "").split("\n")
             cited = (len(above), len(above) + len(lines) - 1)
             lines = [*above[:-1], above[-1] + lines[0], *lines[1:]]

@@ -23,8 +23,9 @@ class DocumentView(NamedTuple):
 
     `text` is the document's text with line feeds as line ends if it is cited by lines, else None. For other kinds
     `place_text` is the text that an engine read at the place (without a place, all text of a file in parts); `before`
-    and `after` are the text around a part of a file, `speech` is all speech of a recording, and `pages` has the size of
-    each page of a PDF in points, as it is shown. `is_current`: the file still has the content that was indexed.
+    and `after` are the text around a part of a file (`before` is all of it if there is no such part), `speech` is all
+    speech of a recording, and `pages` has the size of each page of a PDF in points, as it is shown. `is_current`: the
+    file still has the content that was indexed.
     """
 
     document: DocumentRow

@@ -98,10 +98,15 @@ def _media(session: Base, view: DocumentView) -> DocumentView:
 
 
 def _in_parts(view: DocumentView, parts: Parts) -> DocumentView:
-    """The view with the text of the cited part and of the parts around it; without a place, the text of all parts."""
-    if not isinstance(view.citation, PartCitation):
-        return view._replace(place_text=parts.laid_out[0] if view.citation is None else None)
-    before, text, after = parts.around(view.citation) or ("", None, "")
+    """The view with the text of the cited part and of the parts around it; without a place, the text of all parts. For
+    a place that the file does not have, all of its text is `before`.
+    """
+    if view.citation is None:
+        return view._replace(place_text=parts.laid_out[0])
+    found = parts.around(view.citation) if isinstance(view.citation, PartCitation) else None
+    if found is None:
+        return view._replace(before=parts.laid_out[0][:_CHARS_BESIDE])
+    before, text, after = found
     return view._replace(place_text=text, before=before[-_CHARS_BESIDE:], after=after[:_CHARS_BESIDE])
 
 

@@ -115,14 +115,26 @@ function head(view, state, go) {
 function warning(view) {
   const line = view.citation ? (view.citation.line_end ?? view.citation.end) : 0;
   const isBeyond = view.lines !== null && line > view.lines.length;
-  const said = [isBeyond ? t("noSuchLine", line, view.lines.length) : null, view.is_current ? null : t(view.is_gone ? "gone" : "stale")].filter(Boolean);
+  const said = [isBeyond ? t("noSuchLine", line, view.lines.length) : isNowhere(view) ? t("noSuchPlace") : null, view.is_current ? null : t(view.is_gone ? "gone" : "stale")].filter(Boolean);
   return said.length ? h("p", { class: "stale", role: "note" }, said.join(" ")) : null;
+}
+
+/** Whether a page, a second or a part is cited that the document does not have. */
+function isNowhere({ citation, pages, speech, before, place_text: text }) {
+  switch (citation?.kind) {
+    case "page":
+      return pages !== undefined && citation.page > pages.length;
+    case "time":
+      return speech.length > 0 && citation.start_ms > speech.at(-1).end_ms;
+    default:
+      return before !== undefined && text === null;
+  }
 }
 
 /** The text of a file in parts: the cited one between those around it. */
 function inParts(view) {
   const hasPlace = view.before !== undefined || view.after !== undefined;
-  if (view.html === null) return h("div", { class: "in-parts" }, hasPlace ? [view.before, h("span", { class: "cited" }, view.place_text), view.after] : view.place_text);
+  if (view.html === null) return h("div", { class: "in-parts" }, hasPlace ? [view.before, view.place_text && h("span", { class: "cited" }, view.place_text), view.after] : view.place_text);
   const made = plainNote(view.html, "in-parts");
   if (!hasPlace) return made;
   const letters = lettersOf(made);
