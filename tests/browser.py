@@ -97,10 +97,21 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def let_in(
-    browser: Browser, served: Served, *, width: int = 1280, height: int = 800, dark: bool = False
+    browser: Browser,
+    served: Served,
+    *,
+    width: int = 1280,
+    height: int = 800,
+    dark: bool = False,
+    is_phone: bool = False,
 ) -> Iterator[Watched]:
     """A page of the server, let in by its address."""
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        is_mobile=is_phone,
+        has_touch=is_phone,
+    )
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     watched = Watched(context.new_page(), served.port)
     watched.page.goto(served.address)

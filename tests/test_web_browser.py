@@ -182,11 +182,19 @@ def test_what_goes_wrong_is_said_on_the_page(watched: Watched, served: Served) -
     assert "Meaning needs a model" in page.locator("[role=alert]").inner_text()
     page.get_by_role("button", name="Search by words").click()
     page.wait_for_selector("a.hit")
+    page.route("**/api/found*", lambda route: route.abort())
+    page.locator("#chip-tag").click()
+    page.get_by_text("kb does not answer.").wait_for()
 
 
 def test_one_column_on_a_phone(browser: Browser, served: Served) -> None:
-    with let_in(browser, served, width=390, height=844) as watched:
-        page = watched.go(served, "/?q=gateway")
+    with let_in(browser, served, width=390, height=844, is_phone=True) as watched:
+        page = watched.page
+        page.locator("#question").fill("gateway")
+        page.keyboard.press("Enter")  # the key says "search": its keyboard goes, and the hits are there
+        page.wait_for_selector("a.hit mark")
+        page.wait_for_function("() => document.activeElement === document.body")
+        assert "at=" not in page.url
         page.locator("a.hit").first.click()
         page.wait_for_selector("#reader .cited")
         assert page.locator("#results").is_hidden()
@@ -237,6 +245,24 @@ def test_a_question_mark_asks_and_a_marker_opens_its_place(browser: Browser, len
         page.reload()
         page.wait_for_selector(".verdict.unsure")
         assert (watched.faults, watched.foreign) == ([], [])
+
+
+def test_a_question_that_comes_before_the_start_is_answered(browser: Browser, lenient: Served) -> None:
+    with let_in(browser, lenient) as watched:
+        page = watched.page
+        held: list[Route] = []
+        page.route("**/api/start", lambda route: held.append(route))
+        with page.expect_request("**/api/start"):
+            page.goto(f"http://127.0.0.1:{lenient.port}/")
+        page.locator("#question").fill(f"?{RETRY}")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**ask=1*")
+        held.pop().continue_()
+        page.wait_for_selector(".verdict")
+        page.locator("#question").fill("?Is there a battery")
+        page.locator("#asking").evaluate("(form) => form.requestSubmit()")  # as the key of a phone's keyboard does
+        page.wait_for_function("() => document.querySelector('.asked')?.textContent === 'Is there a battery'")
+        assert watched.faults == []
 
 
 def hold_searches(page: Page, containing: str) -> list[Route]:

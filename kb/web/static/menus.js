@@ -2,7 +2,7 @@
 // A menu stays open while one chooses; the hits below it change.
 
 import { get } from "./api.js";
-import { byId, fill, h, icon } from "./dom.js";
+import { byId, failure, fill, h, icon } from "./dom.js";
 import { FILTERS } from "./filter_table.js";
 import { FILTER_NAMES, filtered, MODES, searched } from "./state.js";
 import { mediaWord, number, t, words } from "./strings.js";
@@ -124,7 +124,14 @@ function chooseMode(current, go, mode) {
 export const openFilters = (current, go) => chooseValues(REST.length ? FILTERS : REST, current, go, "chip-more");
 
 async function chooseValues(filters, current, go, id = filters.length > 1 ? "chip-more" : `chip-${filters[0].name}`) {
-  const facets = filters.some((each) => each.facet) ? await countsOf(current()).catch(() => ({})) : {};
+  const title = filters.length > 1 ? t("moreFilters") : titleOf(filters[0]);
+  let facets = {};
+  try {
+    if (filters.some((each) => each.facet)) facets = await countsOf(current());
+  } catch (error) {
+    show(id, title, failure(error));
+    return;
+  }
   if (facets === null) return;
   const choose = async (change, key) => {
     go(change(current()));
@@ -135,7 +142,7 @@ async function chooseValues(filters, current, go, id = filters.length > 1 ? "chi
   const groups = filters.map((each) => (each.facet ? group(facets[each.facet] ?? [], each, current(), choose, filters.length > 1) : typed(each, current(), choose))).filter(Boolean);
   const count = valuesOf(current(), filters.map((each) => each.name)).length;
   const away = count ? h("button", { type: "button", class: "item", onclick: () => choose((now) => filters.reduce((state, each) => ({ ...state, [each.name]: each.many ? [] : "" }), now), "away") }, t("takeAwayAll", count)) : null;
-  show(id, filters.length > 1 ? t("moreFilters") : titleOf(filters[0]), groups.length ? groups : h("p", { class: "hint" }, t("anyValue")), away);
+  show(id, title, groups.length ? groups : h("p", { class: "hint" }, t("anyValue")), away);
 }
 
 /** The counts of the question; without one, of all documents. */

@@ -22,9 +22,14 @@ const NOWHERE = { at: "", passage: "", heading: "", view: "" };
 const UNASKED = { ask: "", deep: "", turn: [], after: "", answer: "", page: "", k: "", ...NOWHERE }; // of what is no answer
 const TRAILING_JAMO = /[\u1100-\u11ff\u3131-\u318e]$/u; // of a syllable that is still being put together
 const isWide = matchMedia("(min-width: 60rem)");
+const isTouched = matchMedia("(hover: none) and (pointer: coarse)"); // its keyboard covers what is found
 
 let state = stated.read();
 let defaults = null;
+const starting = api.start().then((told) => {
+  defaults = told;
+  document.documentElement.dataset.kb = told.command;
+});
 let lastSearched = null;
 let searches = 0; // how many are underway
 let isWaiting = false; // what is typed is asked once the search underway has ended
@@ -107,11 +112,14 @@ async function fillList(words) {
   const isHits = !state.page && !state.answer && !state.ask && state.q.trim();
   if (!isHits) {
     count.textContent = "";
+    status.textContent = "";
     hits = [];
     if (!state.ask) answers.leave();
     if (!state.at && glance) glanceAt(null);
   }
   try {
+    if (state.ask) await starting; // a POST needs what the start tells
+    if (mine !== filling) return;
     if (state.page === "answers") await answers.showEarlier(state, list);
     else if (state.page) await showVault(state, list, go);
     else if (state.ask && defaults?.documents === 0) fill(list, firstUse(defaults));
@@ -433,6 +441,7 @@ function question() {
   return withoutMarks(value.slice(0, field.maxLength)); // an address holds no more
 }
 const withoutMarks = (words) => words.replace(/^\s*(\?\s*){0,2}/u, "");
+const asksByMark = () => /^\s*\?/u.test(field.value);
 const inSteps = () => (/^\s*\?\s*\?/u.test(field.value) ? "1" : "");
 
 const typed = settled(() => {
@@ -468,7 +477,8 @@ field.addEventListener("compositionend", () => {
 });
 byId("asking").addEventListener("submit", (event) => {
   event.preventDefault(); // Enter is one of the keys; this is a phone's own
-  typed.now();
+  if (asksByMark()) askIt();
+  else typed.now();
 });
 byId("clearing").append(icon("close"));
 byId("clearing").addEventListener("click", () => {
@@ -594,10 +604,9 @@ keys.listen({
   ask: () => (document.activeElement.id === "further" ? document.activeElement.form.requestSubmit() : askIt()),
   askInSteps: () => askIt("1"),
   open: async () => {
-    if (/^\s*\?/u.test(field.value)) {
-      askIt();
-      return;
-    }
+    if (isTouched.matches) field.blur();
+    if (asksByMark()) askIt();
+    if (asksByMark() || isTouched.matches) return; // a phone's key says "search"
     await caughtUp();
     openMarked();
   },
@@ -678,11 +687,8 @@ setWidth(storedWidth());
 try {
   field.value = state.q;
   if (!state.at) field.focus();
-  const starting = api.start();
-  if (!state.ask) render(null);
-  defaults = await starting;
-  document.documentElement.dataset.kb = defaults.command;
-  if (state.ask) render(null); // a POST needs what the start tells
+  render(null);
+  await starting;
   menus.drawRow(() => state, go, mode());
   if (!state.q && !state.page && !state.answer) showStart();
 } catch (error) {
