@@ -70,22 +70,34 @@ def examples_of(*path: str, columns: int) -> list[str]:
     return re.sub(r"\\\n *", "", lines).splitlines()
 
 
-def pasted(lines: Sequence[str], home: Path) -> list[tuple[str, list[str]]]:
-    """What kb gets of lines that are pasted into a shell: its standard input and its arguments, for each call."""
+def pasted(examples: Sequence[Sequence[str]], home: Path) -> list[list[tuple[str, list[str]]]]:
+    """What kb gets of lines that are pasted into a shell: its standard input and its arguments, for each call.
+
+    Each of the examples has a subshell of one shell: to start a shell for each takes longer than all they do.
+    """
     for folder in ("sets/cranfield", "sets/squad2", ".config/fish/completions"):
         (home / folder).mkdir(parents=True, exist_ok=True)
     (home / "question.txt").write_text("gateway retries", encoding="utf-8")
-    record = home / "record"
-    record.write_bytes(b"")
-    env = {"PATH": os.environ["PATH"], "HOME": str(home), "RECORD": str(record), "EDITOR": "true", "LC_ALL": "C.UTF-8"}
-    script = RECORDER + "\n".join(lines)
+    records = [home / f"record-{number}" for number in range(len(examples))]
+    for record in records:
+        record.write_bytes(b"")
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "EDITOR": "true", "LC_ALL": "C.UTF-8"}
+    script = [RECORDER]
+    for record, lines in zip(records, examples, strict=True):
+        script += ["(", f"RECORD={shlex.quote(str(record))}", *lines, ")"]
     done = subprocess.run(
-        ["bash", "-c", script], cwd=home, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        ["bash", "-c", "\n".join(script)],
+        cwd=home,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert "syntax error" not in done.stderr
     assert "command not found" not in re.sub(r"(jq|pbpaste): command not found", "", done.stderr), done.stderr
-    calls = record.read_bytes().decode("utf-8").split("\0\n\0")[:-1]
-    return [(call.split("\0")[0], call.split("\0")[1:]) for call in calls]
+    calls = [record.read_bytes().decode("utf-8").split("\0\n\0")[:-1] for record in records]
+    return [[(call.split("\0")[0], call.split("\0")[1:]) for call in each] for each in calls]
 
 
 def require_parsed(args: list[str]) -> None:
@@ -99,9 +111,8 @@ def require_parsed(args: list[str]) -> None:
 
 @pytest.mark.parametrize("columns", [60, 100])
 def test_every_example_can_be_pasted_into_a_shell_with_its_remark(columns: int, tmp_path: Path) -> None:
-    for path, _ in ALL:
-        lines = examples_of(*path, columns=columns)
-        calls = pasted(lines, tmp_path)
+    examples = [examples_of(*path, columns=columns) for path, _ in ALL]
+    for (path, _), lines, calls in zip(ALL, examples, pasted(examples, tmp_path), strict=True):
         assert len(calls) >= sum(not line.strip().startswith("#") for line in lines) > 0, path
         for _stdin, args in calls:
             assert "#" not in args, args
@@ -128,10 +139,9 @@ def test_the_examples_that_only_read_do_what_they_say(tmp_path: Path) -> None:
     kb = kb_in(vault)
     assert kb("ingest", "--no-embed").code == 0
     ran = []
-    for path, command in ALL:
-        if not path or path[0] not in HARMLESS or isinstance(command, click.Group):
-            continue
-        for stdin, args in pasted(examples_of(*path, columns=100), tmp_path):
+    harmless = [path for path, command in ALL if path and path[0] in HARMLESS and not isinstance(command, click.Group)]
+    for calls in pasted([examples_of(*path, columns=100) for path in harmless], tmp_path):
+        for stdin, args in calls:
             if args[0] not in HARMLESS:
                 continue
             args += ["--print"] * (args[0] == "open" and "--print" not in args)
@@ -230,8 +240,8 @@ def completed(vault: Vault, line: str) -> list[str]:
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kb "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     words = " ".join(shlex.quote(word) for word in f"kb --config {vault.config} {line}".split(" "))
-    script = (
-        f'eval "$(kb completion bash)"; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); '
+    script = run_kb("completion", "bash").stdout + (
+        f"COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); "
         'complete() { :; }; compopt() { :; }; _kb_completion kb; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     env = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
