@@ -88,6 +88,7 @@ def headed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
         {
             "server/runbook.md": SECTIONS,
             "a#b.md": "# One\n\ntext\n",
+            "keys.md": "# Keys\n\n## [[sources]]\n\nOne table for each.\n",
             "page.html": "<h1>Top</h1><p>first words of it</p><h2>Below</h2><p>other words of it</p>",
             "links.md": "# Links\n\n[[runbook#Restart]], [x](server/runbook.md#steps-1), [[gone#Here]]\n",
         },
@@ -113,6 +114,7 @@ def headed(tmp_path_factory: pytest.TempPathFactory) -> Vault:
         ("server/runbook.md#^drain", [(4, 4)]),
         ("runbook.md#^first", [(10, 10)]),
         ("a#b.md#One", [(1, 3)]),
+        ("keys.md#sources", [(3, 5)]),
         ("runbook.md#L3-L4", [(3, 4)]),
         ("server/runbook.md#L3:L4", [(3, 4)]),
         ("server/runbook.md#L3,L4", [(3, 4)]),

@@ -103,12 +103,25 @@ def test_a_quoted_sentence_is_cut_where_markup_begins(text: str, quoted: list[st
     assert len(masked(text)) == len(text)
 
 
-@pytest.mark.parametrize("heading", ["# ![[Plan#^a1]]", "# [[Plan]]", "# #project", "![[Plan]]\n---", "# <Banner />"])
+@pytest.mark.parametrize("heading", ["# ![[Plan#^a1]]", "# #project", "![[Plan]]\n---", "# <Banner />"])
 def test_markup_heads_no_section(workspace: Workspace, heading: str) -> None:
     workspace.write("온실.md", f"{heading}\n\n{KOREAN_LINE}")
     workspace.ingest()
     assert workspace.query("SELECT title FROM documents") == [("온실",)]
     assert workspace.query("SELECT heading_path_json FROM chunks") == [("[]",)]
+
+
+def test_a_heading_of_a_link_heads_its_section_and_titles_no_note(workspace: Workspace) -> None:
+    workspace.write("2024-05-02.md", f"# [[Greenhouse]]\n\n{KOREAN_LINE}\n## [[2024-05-01]]\n\nSeen again.\n\n# Plan\n")
+    workspace.write("log.md", f"# [[Greenhouse|Of plants]]\n\n{KOREAN_LINE}")
+    workspace.ingest()
+    assert workspace.query("SELECT title FROM documents ORDER BY workspace_path") == [("Plan",), ("Of plants",)]
+    headed = "SELECT DISTINCT heading_path_json FROM blocks WHERE kind = 'paragraph' ORDER BY block_id"
+    assert set(workspace.query(headed)) == {
+        ('["Greenhouse"]',),
+        ('["Greenhouse","2024-05-01"]',),
+        ('["Of plants"]',),
+    }
 
 
 def test_a_block_id_is_no_part_of_a_heading(workspace: Workspace) -> None:

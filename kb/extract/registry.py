@@ -134,7 +134,7 @@ _TABLE = Step("parts", "kb.extract.office.delimited", is_required=True)
 
 # Of steps of one name, the last one is what `kb doctor` checks: speech, not subtitles.
 EXTRACTORS: dict[str, Extractor] = {
-    "markdown": Extractor("markdown-it-4-v6", "kb.extract.markdown.document", "extract_markdown"),
+    "markdown": Extractor("markdown-it-4-v7", "kb.extract.markdown.document", "extract_markdown"),
     "text": Extractor("text-v1", "kb.extract.plain", "extract_text", text_function="text_of"),
     "notebook": _lined("notebook-v1", "kb.extract.notebook", "extract_notebook", "notebook_text"),
     "html": _lined("html-v3", "kb.extract.page", "extract_page", "page_text"),

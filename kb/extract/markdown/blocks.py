@@ -39,11 +39,15 @@ _Content: TypeAlias = tuple[BlockKind, Payload, Sequence[str]]
 
 
 class NoteBuilder(DocumentBuilder):
-    """Builds the document of a Markdown note from the parser's tokens; collects the tags in its text."""
+    """Builds the document of a Markdown note from the parser's tokens; collects the tags in its text.
+
+    `main_heading` is the first one of level 1 that is more than links to other notes.
+    """
 
     def __init__(self, workspace_path: WorkspacePath, asset_id: AssetId, parser_version: str) -> None:
         super().__init__(workspace_path, asset_id, parser_version)
         self.tags: list[str] = []
+        self.main_heading: str | None = None
 
     def add_tokens(self, tokens: Sequence[Token], lines: Sequence[str], first_line: int, repeated: int = 0) -> None:
         """Appends the blocks of `tokens`, which were parsed from `lines`; the first of these is line `first_line` of
@@ -60,6 +64,8 @@ class NoteBuilder(DocumentBuilder):
             kind, payload, tags = content
             self.tags.extend(tags)
             self.add(kind, payload, LineSpan(first_line + start, first_line + end - 1))
+            if isinstance(payload, Heading) and payload.level == 1 and not _is_links(group[1].children or []):
+                self.main_heading = self.main_heading or payload.text or None
             if kind == "paragraph":
                 self._warn_of_broken_table(lines[start:end], first_line + start)
 
@@ -211,14 +217,20 @@ def _sole_image(children: Sequence[Token]) -> ImageRef | None:
 
 
 def _is_bare_markup(children: Sequence[Token]) -> bool:
-    """Whether a heading has only embeds, targets of wikilinks, tags and block ids, and so no title."""
+    """Whether a heading has only embeds, tags and block ids, and so no title."""
     solid = [child for child in children if child.content.strip()]
     return bool(solid) and not any(map(_says_something, solid))
 
 
+def _is_links(children: Sequence[Token]) -> bool:
+    """Whether a heading has nothing but links to other notes, under the names of these."""
+    solid = [child for child in children if child.content.strip()]
+    return all(child.type == "wikilink" and not child.meta["alias"] for child in solid)
+
+
 def _says_something(child: Token) -> bool:
     if child.type == "wikilink":
-        return not child.meta["embedded"] and bool(child.meta["alias"])
+        return not child.meta["embedded"]
     is_text = child.type not in ("hashtag", "html_inline", "image")
     return is_text and any(char.isalnum() for char in _GLUED_BLOCK_ID.sub("", child.content))
 

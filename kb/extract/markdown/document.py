@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from markdown_it.token import Token
 
-from kb.domain.documents import Code, Document, Heading
+from kb.domain.documents import Code, Document
 from kb.domain.ids import AssetId
 from kb.domain.spans import LineSpan
 from kb.domain.text import WorkspacePath
@@ -57,13 +57,11 @@ def extract_markdown(data: bytes, *, workspace_path: WorkspacePath, asset_id: As
     _add_body(builder, lines, front)
     body_start = sum(len(line) + 1 for line in lines[: front.line_count])
     # Deeper headings are no titles: without another title, the file's name is used.
-    headings = (block.payload for block in builder.blocks if isinstance(block.payload, Heading))
-    main_heading = next((heading.text for heading in headings if heading.level == 1 and heading.text), None)
     tags = (unicodedata.normalize("NFC", tag).strip("/") for tag in (*front.metadata.tags, *builder.tags))
     return builder.document(
         decoded.text,
         replace(front.metadata, tags=tuple(dict.fromkeys(tags))),
-        title=front.title or main_heading,
+        title=front.title or builder.main_heading,
         lang=front.lang or detect_language(decoded.text[body_start : body_start + SAMPLE_CHARS]),
     )
 
