@@ -91,6 +91,7 @@ def test_heading_paths_are_of_the_headings_above() -> None:
     ("text", "title"),
     [
         ("---\ntitle: 제목\n---\n# heading", "제목"),
+        ("---\ntitle: |\n  Two\n  lines\n---\ntext", "Two lines"),
         ("text\n\n## first\n\n# second", "second"),
         ("#\n\n## second", "my.note"),
         ("text", "my.note"),

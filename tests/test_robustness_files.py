@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from shutil import rmtree
 
@@ -12,8 +12,10 @@ from conftest import run_kb
 from ingest_fixtures import Workspace, counted
 
 from kb.domain.ingest_events import IngestEvent, ScanCompleted
+from kb.domain.kinds import KINDS, MediaFamily, family_of, media_type_of
 from kb.domain.results.ingest import IngestItem
-from kb.extract import document_builder
+from kb.extract import document_builder, entries
+from kb.extract.registry import extractor_of
 
 GOOD_NOTE = "# Anchor\n\nThe anchor holds the ship.\n"
 
@@ -51,6 +53,36 @@ def test_a_file_without_text_is_indexed_with_a_warning(workspace: Workspace, con
     assert item.kind == "new"
     assert [warning.partition(":")[0] for warning in item.warnings] == warned
     assert counted(workspace.ingest()) == {"unchanged": 2}
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t\n", b"\0"], ids=["empty", "white space", "a NUL"])
+def test_a_file_without_text_of_any_kind_stops_no_ingest(workspace: Workspace, content: bytes) -> None:
+    for name in (each.replace("*", "odd") for each in KINDS.spellings()):
+        if not extractor_of(family_at(name)).needs_steps:
+            workspace.write(f"kinds/{name}", content)
+    report = workspace.ingest()
+    assert {"kinds/odd.bib", "kinds/odd.html"} <= {item.doc_path for item in report.items if item.kind == "new"}
+    assert [item.doc_path for item in report.items if item.error] == ["kinds/odd.ipynb"]
+    assert [hit.doc_path for hit in workspace.search("anchor")] == ["good.md"]
+
+
+def family_at(name: str) -> MediaFamily:
+    """The kind of a file of that name."""
+    media_type = media_type_of(name)
+    assert media_type is not None
+    return family_of(media_type)
+
+
+def test_an_error_of_a_reader_is_the_item_of_its_file(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(lines: Sequence[str]) -> list[str]:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setitem(entries._FORMATS, "bibtex", fail)
+    workspace.write("odd.bib", "@book{a, title={The anchor}}\n")
+    item = only_item(workspace)
+    assert item.error is not None
+    assert item.error.message == "kb cannot read it (IndexError): list index out of range"
+    assert counted(workspace.ingest()) == {"unchanged": 1, "still_unread": 1}
 
 
 @pytest.mark.slow

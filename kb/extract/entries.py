@@ -10,6 +10,7 @@ import quopri
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from kb.extract.decode import decode
@@ -81,8 +82,7 @@ def _bibtex(lines: Sequence[str]) -> list[str]:
 
 
 def _ranges(lines: Sequence[str], begin: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    starts = [at for at, line in enumerate(lines) if begin.match(line)]
-    return zip(starts, [*starts[1:], len(lines)], strict=True)
+    return pairwise((*(at for at, line in enumerate(lines) if begin.match(line)), len(lines)))
 
 
 def _bib_fields(lines: Sequence[str]) -> Iterator[tuple[int, str]]:

@@ -139,7 +139,7 @@ class _Reading:
         self.warnings: list[Warning] = []
 
     def frontmatter(self, line_count: int) -> Frontmatter:
-        title = self._take("title", _text)
+        title = self._take("title", _on_one_line)
         lang = self._take("lang language", _language)
         metadata = Metadata(
             aliases=self._take("aliases alias", lambda value: _texts(value, ",")) or (),
@@ -172,6 +172,11 @@ def _text(value: Json) -> str | None:
     if isinstance(value, str | int | float):
         return unicodedata.normalize("NFC", str(value)).strip() or None
     return None
+
+
+def _on_one_line(value: Json) -> str | None:
+    text = _text(value)
+    return " ".join(text.split()) if text else None
 
 
 def _texts(value: Json, separator: str) -> tuple[str, ...] | None:

@@ -22,7 +22,7 @@ from kb.domain.results.ingest import StageTimes
 from kb.domain.sources import TRUST_LEVELS, Source, Sources
 from kb.domain.spans import CodeSpan, LineSpan
 from kb.domain.text import WorkspacePath, stored_text
-from kb.errors import FileError
+from kb.errors import ExtractFailed, FileError, worded
 from kb.extract.code.left_out import reason_left_out
 from kb.extract.registry import extractor_of
 from kb.language.hangul import word_sounds
@@ -111,13 +111,19 @@ def read_document(
 ) -> ReadDocument:
     """The document of a file, from its bytes or derived results, with chunks and words. Raises: FileError."""
     source, relative = rules.sources.place(changed.file.workspace_path)
-    with stages.measure("extract"):
-        document = extractor_of(changed.family).document(
-            content.data, derived, workspace_path=WorkspacePath(relative), asset_id=asset_id(content.blake3)
-        )
-        document = of_source(document, source, changed.file.workspace_path, changed.family)
-    with stages.measure("chunk"):
-        chunks = cut_document(document, changed.family, rules.policy)
+    try:
+        with stages.measure("extract"):
+            document = extractor_of(changed.family).document(
+                content.data, derived, workspace_path=WorkspacePath(relative), asset_id=asset_id(content.blake3)
+            )
+            document = of_source(document, source, changed.file.workspace_path, changed.family)
+        with stages.measure("chunk"):
+            chunks = cut_document(document, changed.family, rules.policy)
+    except (FileError, MemoryError):
+        raise
+    except Exception as error:
+        hint = "it is an error of kb: please report it; list the file in .kbignore meanwhile"
+        raise ExtractFailed(f"kb cannot read it ({type(error).__name__}): {worded(error)}", hint) from error
     return with_words(changed, content, document, chunks, tuple(derived.values()), rules, stages)
 
 
