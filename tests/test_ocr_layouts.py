@@ -231,7 +231,8 @@ def edged(page: Image.Image, tone: int, *, letters: bool = False) -> Image.Image
 
 def test_what_lies_around_a_paper_is_taken_away() -> None:
     page, _ = columns(1, 0)
-    cleaned = np.asarray(without_surroundings(PageImage(edged(page, 60))).image)
+    seen = edged(page, 60)
+    cleaned = np.asarray(without_surroundings(PageImage(seen), seen).image)
     assert cleaned[:, :280].min() == WHITE
     assert (cleaned[:, 300:] < 128).sum() >= 0.99 * (np.asarray(page) < 128).sum(), "all letters are there"
 
@@ -239,14 +240,16 @@ def test_what_lies_around_a_paper_is_taken_away() -> None:
 def test_a_dark_area_with_letters_stays_and_so_do_letters_at_the_edge() -> None:
     page, _ = columns(1, 0)
     panel = PageImage(edged(page, 60, letters=True))
-    assert without_surroundings(panel) is panel
+    assert without_surroundings(panel, panel.image) is panel
     band = page.copy()
     band.paste(Image.eval(page.crop((0, 110, page.width, 180)), lambda value: value * 110 // 255), (0, 110))
     headed = PageImage(band)
-    assert without_surroundings(headed) is headed
+    assert without_surroundings(headed, headed.image) is headed
     cut = PageImage(page.crop((page.width // 3, page.height // 5, page.width // 2, page.height // 2)))
-    assert without_surroundings(cut) is cut
+    assert without_surroundings(cut, cut.image) is cut
 
+
+COUNTER = photographed.FAMILIES["counter"]
 
 # Of the rows of a look's pictures, so many are whole: a row may hold a figure that is misread.
 LEAST_ROWS = {"clean": 0.94, "tilted": 0.94, "shadowed": 0.94, "aslant": 0.94}
@@ -283,6 +286,16 @@ def test_a_doubtful_cell_is_read_by_itself_and_the_row_is_whole(name: str, seed:
     (picture,) = (each for each in of_look(name.rpartition("-")[2], seed) if each.name == name)
     whole, count = picture.rows_read(ocr.recognise(picture.image, IDENTITY, picture.image.size, "kor+eng").joined)
     assert whole == count
+
+
+@needs_tesseract
+@pytest.mark.skipif(not Path(COUNTER.fonts["ko"][1]).is_file(), reason="needs the typefaces of the second family")
+def test_a_short_paper_on_a_wide_table_is_read_whole() -> None:
+    """In even light the grain of the table was specks all around the paper."""
+    korean = photographs(COUNTER._replace(fonts={"ko": COUNTER.fonts["ko"]}))
+    picture = next(each for each in korean if each.name == "ko-short-aslant")
+    read = ocr.recognise(picture.image, IDENTITY, picture.image.size, "kor+eng").joined
+    assert picture.rows_read(read) == (4, 4)
 
 
 @pytest.mark.parametrize("look", ["clean", "tilted"])

@@ -86,7 +86,9 @@ def prepare_page(grey: Image.Image) -> PageImage:
     lit = _lit(grey, _slow_light(grey))
     is_photograph = _is_photograph(lit)
     image = softened(lit if is_photograph else _lit(grey, _paper(grey)))
-    page = straightened(without_surroundings(PageImage(image, is_photograph=is_photograph)))
+    # In even light a dark table may be as light as paper, its grain specks; only there is paper in shadow no dark area.
+    page = without_surroundings(PageImage(image, is_photograph=is_photograph), grey)
+    page = straightened(without_surroundings(page, page.image))
     page = without_leaders(cleaned(page))
     line_pixels = line_height(ink_of(page.image))
     if 0 < line_pixels < _SMALL_LINE_PIXELS:
@@ -154,12 +156,13 @@ def _eighth(grey: Image.Image) -> Image.Image:
     return grey.resize((max(1, grey.width // 8), max(1, grey.height // 8)), Image.Resampling.BOX)
 
 
-def without_surroundings(page: PageImage) -> PageImage:
-    """The page without the dark areas that reach in from its edges: a table around the paper, the black of a scan.
+def without_surroundings(page: PageImage, seen: Image.Image) -> PageImage:
+    """The page without the dark areas that reach in from the edges of the image `seen`, which is of the same size: a
+    table around the paper, the black of a scan.
 
     They would be taken for lines, and tilt what is judged by them. An area with letters stays.
     """
-    small = reduced(page.image)
+    small = reduced(seen)
     ink = ink_of(reduced(small, _AREA_SIDE), _FAINT_INK_CONTRAST)
     reach = _AREA_CELLS // 2
     areas = ink & (_in_window(ink, reach, reach) >= _AREA_INK * _AREA_CELLS**2)

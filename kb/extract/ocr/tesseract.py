@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ENGINE = "tesseract"
 
 # Bumped whenever the same image would give other lines from the same tesseract.
-METHOD_VERSION = "11"
+METHOD_VERSION = "12"
 
 NEEDED_BY = "images and scanned pages"
 
