@@ -392,6 +392,18 @@ def test_very_many_different_errors_are_cut_to_a_screen(tmp_path: Path) -> None:
     assert ran.stdout.count("\n") + ran.stderr.count("\n") < 48  # narrow terminals fold
 
 
+def test_errors_are_told_before_warnings_and_places_in_files_make_no_other_warning(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {})
+    for number in range(40):
+        (vault.root / f"{number:02}.md").write_bytes(b"x" * number + b" \xff and more\n")
+    (vault.root / "gone.md").symlink_to("/nowhere/gone.md")
+    ran = kb_in(vault)("ingest", "--no-embed", "--summary-only")
+    said = " ".join(ran.stderr.split())
+    assert said.startswith("✗ gone.md: the link ")
+    assert "! encoding fallback: not valid utf-8 at byte …; " in said
+    assert "in 40 files: 00.md, 01.md, 02.md and 37 more" in said
+
+
 def test_a_title_that_is_the_file_name_is_not_repeated(named: Vault) -> None:
     listed = kb_in(named)("list", "docs").stdout
     (line,) = [line for line in listed.splitlines() if "empty 3" in line]

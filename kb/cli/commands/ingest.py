@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ _SHOWN_KINDS = 40
 _SHOWN_LINKS = 3
 _SAME_PLACES = 3
 _MOST_LINES = 16
+_PLACE = re.compile(r"\b(byte|column|line|offset) \d[\d,]*")
 MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
 
 
@@ -209,21 +211,26 @@ _Line: TypeAlias = tuple[str, str]
 
 
 def _attention(report: IngestReport) -> Iterator[_Line]:
-    """Warnings, then errors: `a.md: empty file: no text`; what is said of many files is said once."""
-    warned: dict[tuple[str, str], list[str]] = {}
-    failed: dict[tuple[str, str], list[str]] = {}
+    """Errors, then warnings: `a.md: empty file: no text`; what is said of many files is said once, and before others.
+
+    Places in files make no difference.
+    """
+    warned: dict[tuple[str, str], list[_Line]] = {}
+    failed: dict[tuple[str, str], list[_Line]] = {}
     for item in report.items:
         path = plain_line(item.doc_path)
         for warning in item.warnings:
             kind, _, note = plain_line(warning).partition(": ")
-            warned.setdefault((f"{kind.replace('_', ' ')}: {note}", ""), []).append(path)
+            what = f"{kind.replace('_', ' ')}: {note}"
+            warned.setdefault((_PLACE.sub(r"\1 …", what), ""), []).append((path, what))
         if item.error is not None:
-            failed.setdefault((plain_line(item.error.message), plain_line(item.error.hint or "")), []).append(path)
-    for mark, said in (("!", warned), ("✗", failed)):
-        for (what, hint), paths in said.items():
-            for line in (
-                [f"{path}: {what}" for path in paths] if len(paths) <= _SAME_PLACES else [_of_many(what, paths)]
-            ):
+            what, hint = plain_line(item.error.message), plain_line(item.error.hint or "")
+            failed.setdefault((_PLACE.sub(r"\1 …", what), hint), []).append((path, what))
+    for mark, said in (("✗", failed), ("!", warned)):
+        for (common, hint), each in sorted(said.items(), key=lambda group: -len(group[1])):
+            paths = [path for path, _ in each]
+            of_each = [f"{path}: {what}" for path, what in each]
+            for line in of_each if len(each) <= _SAME_PLACES else [_of_many(common, paths)]:
                 yield f"  {mark} ", line
             if hint:
                 yield "      hint: ", hint
