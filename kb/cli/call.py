@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -24,6 +24,8 @@ from kb.errors import KbError, UsageError
 from kb.private import is_read_only, make_private_folder
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from kb.operations.answers.last_shown import Shown
     from kb.operations.opening.base import Base
     from kb.operations.opening.loaded_models import LoadedModels
@@ -340,10 +342,15 @@ def prepared(command: click.Command | None) -> click.Command | None:
     if command is not None:
         command.context_class = HelpContext
         if "_KB_COMPLETE" in os.environ:
-            from kb.cli.completing import offer_values
-
-            offer_values(command)
+            for param in command.params:
+                param.shell_complete = partial(_offered, command.name or "", param)  # type: ignore[method-assign]
     return command
+
+
+def _offered(command: str, param: click.Parameter, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    from kb.cli.completing import offered  # names of commands and options are completed without a knowledge base
+
+    return offered(command, param, ctx, incomplete)
 
 
 class CommandGroup(click.Group):

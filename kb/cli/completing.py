@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -30,12 +29,10 @@ _MOST = 100
 _PATHS_LOOKED_AT = 2_000
 
 
-def offer_values(command: click.Command) -> None:
-    """Lets a shell complete what the options and arguments of a command take."""
-    for param in command.params:
-        source = _SOURCES.get(f"{command.name}.{param.name}") or _SOURCES.get(param.name or "")
-        if source is not None:
-            param.shell_complete = partial(_complete, source)  # type: ignore[method-assign]
+def offered(command: str, param: click.Parameter, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """What a shell may complete `incomplete` to, the value of an option or argument of the command of that name."""
+    source = _SOURCES.get(f"{command}.{param.name}") or _SOURCES.get(param.name or "")
+    return type(param).shell_complete(param, ctx, incomplete) if source is None else _complete(source, ctx, incomplete)
 
 
 def _complete(source: _Source, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

@@ -6,6 +6,7 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from kb.cli.output.terminal import open_missing_streams, reader_went_away, repla
 from kb.errors import FileError, UsageError
 from kb.private import kept_private
 from kb.private import read_only as read_only_mode
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 EXIT_OK = 0
 EXIT_ERROR = 2
@@ -102,6 +106,12 @@ class _Commands(CommandGroup):
             return None
         module = import_module(f"kb.cli.commands.{COMMANDS[cmd_name][0]}")
         return prepared(getattr(module, f"{cmd_name.replace('-', '_')}_command"))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # of a call that a shell makes
+
+        names = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
