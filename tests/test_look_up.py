@@ -41,6 +41,14 @@ NOTES = {
     "route.md": "# Router\n\nThe router is 192.168.0.20 today.\n",
     "router.md": "# Router\n\nThe router was 192.168.88.2, then 192 hosts, 168 of them on 0 and 20 on others.\n",
     **{f"cache/{at}.md": f"# Cache {at}\n\nA cache, cached by number {at}, is a cached cache.\n" for at in range(40)},
+    "escrow.md": (
+        "# 결제 안내\n\n## 에스크로란?\n\n은행이 구매자의 돈을 맡았다가 물건이 오면 판매자에게 보낸다.\n\n"
+        "## 에스크로 결제 프로세스\n\n에스크로 결제는 에스크로 옵션, 에스크로 배송, 에스크로 결정의 순서이다.\n"
+    ),
+    "scope.md": (
+        "# Scope\n\n## Description\n\nA scope groups related packages.\n\n## Scope and registries\n\n"
+        "A scope is bound to a registry: scope by scope, what a scope is bound to is kept.\n"
+    ),
     "layers.md": "# Layers\n\nThere are several layers of storage, several caches and a disk behind all of them.\n",
     "src/boiler.py": "# E99은 점화 불량을 뜻한다.\nLIMIT = 3\n",
 }  # fmt: skip
@@ -179,3 +187,28 @@ def _words(root: Path) -> set[tuple[str, str]]:
 
 def _documents(session: Base, text: str) -> list[str]:
     return [hit.doc_path for hit in search(session, SearchQuery(text, "lexical", 10)).hits]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("k", [1, 10])
+@pytest.mark.parametrize(
+    ("question", "path", "begins"),
+    [
+        ("에스크로가 뭐야?", "escrow.md", "## 에스크로란?"),
+        ("에스크로란?", "escrow.md", "## 에스크로란?"),
+        ("what is a scope", "scope.md", "## Description"),
+        ("What does scope mean?", "scope.md", "## Description"),
+    ],
+)
+def test_a_term_that_is_to_be_defined_finds_what_it_is_the_heading_of(
+    ask: Callable[..., SearchResult], mode: SearchMode, k: int, question: str, path: str, begins: str
+) -> None:
+    first = ask(question, mode, k).hits[0]
+    assert first.doc_path == path
+    assert begins in first.text
+
+
+@pytest.mark.parametrize("question", ["how is a scope bound", "에스크로 결제 순서", "what is the name of the scope"])
+def test_what_asks_for_something_else_keeps_its_order(ask: Callable[..., SearchResult], question: str) -> None:
+    assert "## Description" not in ask(question).hits[0].text
+    assert "에스크로란?" not in ask(question).hits[0].text

@@ -14,6 +14,7 @@ from kb.answer.pieces import Excerpt
 from kb.answer.questions import split_question
 from kb.answer.words import folded_term, words_of
 from kb.domain.text import stored_text
+from kb.language.definitions import defined_term, folded_name
 from kb.language.lists import is_stopword, pattern
 from kb.language.sentences import sentence_ranges
 
@@ -23,7 +24,6 @@ _LIST = "proofs"
 # Marks that may stand around a term, and what a link points to.
 _MARKS = "[\"'“”‘’`*_\\[\\]<>《》「」()]*"
 _TARGET = re.compile(r"\]\([^()\n]*\)")
-_NO_WORD = re.compile(r"[\W_]+")
 _BRACKETS = re.compile(r"[()\[\]]")
 _WORD = re.compile(r"[^\W_]+")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
@@ -36,7 +36,7 @@ def lacking(question: str, excerpt: Excerpt, is_own: bool) -> Lack | None:
     """
     text = " ".join(stored_text(question).split())
     pieces = "\n".join(piece.text for piece in excerpt.pieces)
-    if is_own and (term := _term(text)) is not None and not _is_defined(term, pieces, excerpt):
+    if is_own and (term := defined_term(text)) is not None and not _is_defined(term, pieces, excerpt):
         return "definition"
     if is_own and not _has_sides(text, pieces):
         return "comparison"
@@ -49,21 +49,11 @@ def lacking(question: str, excerpt: Excerpt, is_own: bool) -> Lack | None:
     return "announced" if _all_are(pieces, "announces") else None
 
 
-def _term(question: str) -> str | None:
-    """The term that a question wants defined; None if it asks for something else: the name or number of a thing."""
-    for kind in ("definition_en", "definition_ko"):
-        match = pattern(_LIST, kind, re.IGNORECASE).fullmatch(question)
-        if match is not None:
-            term = next(group for group in match.groups() if group).strip("\"'“”‘’`* ")
-            return None if pattern(_LIST, "attribute_ko").search(term) else term
-    return None
-
-
 def _is_defined(term: str, pieces: str, excerpt: Excerpt) -> bool:
     """Whether the pieces say what a term is, by any name in its heading, or begin the section under that heading."""
     passage = excerpt.passage
     heading = (passage.title, *passage.heading_path)[-1]
-    is_headed = _folded(term) in _folded(heading)
+    is_headed = folded_name(term) in folded_name(heading)
     names = [term, *(_BRACKETS.split(heading) if is_headed else ())]
     named = "|".join(filter(None, map(_as_named, names)))
     said, called, calls = (pattern(_LIST, kind).pattern for kind in ("defines", "called", "names"))
@@ -81,10 +71,6 @@ def _as_named(name: str) -> str:
     words = name.split()
     named = r"[\s-]*".join(map(re.escape, words))
     return f"{named.removesuffix('s')}(?:e?s)?" if words and name.isascii() else named
-
-
-def _folded(text: str) -> str:
-    return _NO_WORD.sub("", text).lower()
 
 
 def _has_sides(question: str, pieces: str) -> bool:

@@ -1,4 +1,5 @@
-"""Looks up a question of one or two words: passages that contain all of them come first, whatever their rank.
+"""Looks up a question of one or two words: passages that contain all of them come first, whatever their rank; and the
+section or document of a term that a question wants defined.
 
 the question's words → passages with them, by the index → candidates of every ranking → first among its hits
 
@@ -16,6 +17,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kb.domain.search import Passage, SearchQuery, SearchResult, Substitution, Term
+from kb.language.definitions import defined_term, folded_name
 from kb.language.lists import is_stopword, words
 from kb.language.words import bare_word
 from kb.retrieve.filters import passing
@@ -24,7 +26,7 @@ from kb.retrieve.terms import MAX_WORDS_CHARS, QueryTerms, all_of, plain, words_
 from kb.store import queries
 
 MOST_WORDS = 2
-_SHOWN = 10  # hits that are looked at
+SHOWN = 10  # hits that are looked at
 _ACROSS = 3  # of them
 # So many of the passages that hold a question are known by their grade.
 _DEPTH = 500
@@ -32,6 +34,7 @@ _DEPTH = 500
 _SET_APART = re.compile(r'["“]([^"“”]+)["”]|[^\s"“”]+')
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _NO_WORD = r"[\W_]+"
+_MARKS = re.compile(r"[*_`]+")
 _LATIN_WITH_PARTICLE = r"(?s)(.*[^\W_가-힣])([가-힣]{1,3})"  # compiled when a word is looked up
 
 
@@ -90,28 +93,42 @@ def held_among_notes(read: QueryTerms, k: int) -> list[queries.Held]:
     return [each for each in read.held if not each.is_code][:k]
 
 
-def held_first(result: SearchResult, query: SearchQuery, held: Sequence[queries.Held]) -> SearchResult:
+def wanted_term(query: SearchQuery, read: QueryTerms) -> str | None:
+    """The term that a question wants defined; None if it asks for something else."""
+    if read.raw or query.mode == "vector":
+        return None
+    return defined_term(" ".join((read.corrected or plain(query.text)).split()))
+
+
+def held_first(
+    result: SearchResult, query: SearchQuery, held: Sequence[queries.Held], term: str | None = None
+) -> SearchResult:
     """The result with those hits first that contain the question's words, by grade; at most `query.k` hits.
 
-    A definition in source code that the question names has the highest grade. A hit in another language than the
-    question cannot contain its words and comes later, but the best three of the first ten stay among the ten. Hits with
-    the same kind of score exchange their scores, so that scores fall with the rank.
+    Before them comes the beginning of a section or document that is headed by the term the question wants defined, if
+    it is one of the first `SHOWN` hits. A definition in source code that the question names has the highest grade. A
+    hit in another language than the question cannot contain its words and comes later, but the best three of the first
+    ten stay among the ten. Hits with the same kind of score exchange their scores, so that scores fall with the rank.
     """
-    if not held:
+    headed = None if term is None else _headed_by(term, result.hits[:SHOWN])
+    if not held and headed is None:
         return result
     grades = {each.chunk_id: each.grade for each in held}
     named = (
         [] if result.code is None else [each for each in result.code.hits if each.is_named and not each.in_other_case]
     )
-    grades |= dict.fromkeys((each.passage.chunk_id for each in named), max(grades.values()))
+    highest = max(grades.values(), default=0)
+    grades |= dict.fromkeys((each.passage.chunk_id for each in named), highest)
+    if headed is not None:
+        grades[headed] = highest + 1
 
     def ordered(hits: Sequence[Passage]) -> tuple[Passage, ...]:
         order = sorted(hits, key=lambda hit: -grades.get(hit.chunk_id, 0))
-        others = (hit for hit in hits[:_SHOWN] if not hit.retrieval.is_own and hit.chunk_id not in grades)
+        others = (hit for hit in hits[:SHOWN] if not hit.retrieval.is_own and hit.chunk_id not in grades)
         across = list(islice(others, _ACROSS))
-        if query.k >= _SHOWN and any(hit in across for hit in order[_SHOWN:]):
+        if query.k >= SHOWN and any(hit in across for hit in order[SHOWN:]):
             rest = [hit for hit in order if hit not in across]
-            order = [*rest[: _SHOWN - len(across)], *across, *rest[_SHOWN - len(across) :]]
+            order = [*rest[: SHOWN - len(across)], *across, *rest[SHOWN - len(across) :]]
         order = order[: query.k]
         if len({hit.score_kind for hit in order}) == 1:
             scores = sorted((hit.score for hit in order), reverse=True)
@@ -124,6 +141,29 @@ def held_first(result: SearchResult, query: SearchQuery, held: Sequence[queries.
         among_notes=None if result.among_notes is None else ordered(result.among_notes),
         ordered_before=ordered(result.ordered_before),
     )
+
+
+def _headed_by(term: str, hits: Sequence[Passage]) -> str | None:
+    """The chunk that begins the section whose heading asks for the term, or else the document of that title."""
+    folded = folded_name(term)
+    notes = [hit for hit in hits if hit.score_kind != "code"]
+    for names in (_asked_by_heading, _titles):
+        found = [hit for hit in notes if folded in names(hit)]
+        of_first = [hit for hit in found if (hit.doc_id, names(hit)) == (found[0].doc_id, names(found[0]))]
+        if of_first:
+            return min(of_first, key=lambda hit: hit.chunk_rowid).chunk_id
+    return None
+
+
+def _asked_by_heading(hit: Passage) -> tuple[str, ...]:
+    heading = " ".join(_MARKS.sub("", hit.heading_path[-1]).split()) if hit.heading_path else ""
+    term = defined_term(heading)
+    return () if term is None else (folded_name(term),)
+
+
+def _titles(hit: Passage) -> tuple[str, ...]:
+    name, _, _ = hit.doc_path.rpartition("/")[2].partition(".")
+    return folded_name(_MARKS.sub("", hit.title)), folded_name(name)
 
 
 def _asked(index: Index, word: str, substitutions: Sequence[Substitution]) -> _Asked:

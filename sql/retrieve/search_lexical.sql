@@ -1,5 +1,5 @@
 -- Rank the chunks that share words or morphemes with a question by BM25, best first.
--- version 7
+-- version 8
 -- returns many kb.domain.search.Passage
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
 -- param both_expr TEXT?  FTS5 expression for chunks that score more by it than by the first; NULL = none
@@ -11,6 +11,7 @@
 -- param depth INTEGER  candidates, at least k
 -- param k INTEGER  hits beside those
 -- column rank INTEGER  from 1
+-- column chunk_rowid INTEGER  the chunk's number
 -- column chunk_id TEXT  the chunk
 -- column doc_id TEXT  its document
 -- column workspace_path TEXT  path below the workspace root
@@ -98,6 +99,7 @@ best AS MATERIALIZED (
 )
 SELECT
   h.rank,
+  h.chunk_rowid,
   c.chunk_id,
   c.doc_id,
   d.workspace_path,

@@ -15,7 +15,7 @@ from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.dates import may_name_days
 from kb.operations.opening.base import Base, ConnectedBase
 from kb.retrieve.filters import documents_asked_for, passing
-from kb.retrieve.look_up import held_first, look_up
+from kb.retrieve.look_up import SHOWN, held_first, look_up, wanted_term
 from kb.retrieve.operators import with_operators
 from kb.retrieve.search import (
     hybrid_params,
@@ -47,8 +47,10 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
         asked = resolved(base, query)
         source = _source(base, asked)
         read = read_question(base, asked)
-        result = _with_code(base, asked, _among_notes(base, asked, read, source))
-        result = held_first(result, asked, read.held)
+        term = wanted_term(asked, read)
+        widened = asked if term is None else asked._replace(k=max(asked.k, SHOWN))
+        result = _with_code(base, widened, _among_notes(base, widened, read, source))
+        result = held_first(result, asked, read.held, term)
         if asked is not query:
             result = _of_question(base, query, asked, result)
         return _without_words(result) if result.hits else _without_documents(base, result)
