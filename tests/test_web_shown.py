@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote_plus
 
 import pytest
 from browser import NEEDS_BROWSER, browser, let_in
@@ -99,6 +100,10 @@ def test_a_further_hit_without_a_section_is_one_line_of_its_words(browser: Brows
         tops = {round(box["y"] + box["height"] / 2, -1) for box in boxes if box}
         assert len(tops) == 1
         assert not {">", "["} & set(" ".join(page.locator(".snippet").all_inner_texts()))
+        page.locator("#question").focus()
+        page.keyboard.press("ArrowDown")
+        page.wait_for_url("**at=*")
+        assert further.get_attribute("data-at") in unquote_plus(page.url)
         assert watched.faults == []
 
 
@@ -112,6 +117,11 @@ def test_the_words_of_a_hit_are_tinted_and_a_cited_place_as_a_whole(browser: Bro
         page.wait_for_selector("#reader.by-words .cited")
         assert page.evaluate(ground) != cited
         assert page.evaluate("() => CSS.highlights.get('asked').size") > 1
+        page = watched.go(served, "/?q=how to prime the bilge pump in two")
+        page.wait_for_selector("#reader.by-words .cited")
+        marked = page.evaluate("() => [...CSS.highlights.get('asked')].map((range) => range.toString().toLowerCase())")
+        assert {"bilge", "pump"} <= set(marked)
+        assert not {"the", "to", "in"} & set(marked)
 
 
 def test_a_notebook_reads_as_its_cells_and_by_its_lines(browser: Browser, tmp_path: Path) -> None:

@@ -328,7 +328,7 @@ function move(by) {
   if (next === all.at(-1) && list.querySelector(".more-hits")) showMore();
   mark(next);
   next.scrollIntoView({ block: "nearest" });
-  status.textContent = t("position", all.indexOf(next) + 1, all.length, `${next.querySelector(".heading, .section").textContent}, ${next.dataset.at ?? ""}`);
+  status.textContent = t("position", all.indexOf(next) + 1, all.length, `${next.querySelector(".heading, .section, .snippet").textContent}, ${next.dataset.at ?? ""}`);
   if (isWide.matches && next.dataset.at && stated.words(state, ASKED).toString()) preview(next); // beside the start page there is no room
 }
 

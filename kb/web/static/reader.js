@@ -315,11 +315,21 @@ function scrollToPlace(reader, state) {
   if (!reader.querySelector(".cited")) reader.scrollTop = 0;
 }
 
-/** Whether letters of a text are a word or begin one; Korean ones may be behind two syllables, three and more anywhere. */
+/** Whether letters of a text are a word or, unless they are up to three Latin ones, begin one; Korean ones may be behind two syllables, three and more anywhere. */
 function isWord(text, start, end) {
   const before = text.slice(Math.max(0, start - 2), start);
+  if (/^[a-z]{1,3}$/u.test(text.slice(start, end)) && /\p{L}/u.test(text[end] ?? "")) return false;
   if (!/^[가-힣]/u.test(text.slice(start, end))) return text[start] > "\u024f" || !/[\p{L}\p{N}]$/u.test(before);
   return end - start > 2 || !/(^|[^가-힣])[가-힣]$/u.test(before);
+}
+
+/** The words of a question to mark: those that its hits have marked, else those that are more than the small words of English. */
+function wordsToMark(q) {
+  const found = [...document.querySelectorAll("#list a.hit mark")].map((each) => each.textContent.toLowerCase());
+  if (found.length) return [...new Set(found)];
+  const all = q.toLowerCase().split(/[\s"'()*^:?!.,]+/u).filter((word) => word.length > 1);
+  const telling = all.filter((word) => !/^[a-z]{1,3}$/u.test(word));
+  return telling.length ? telling : all;
 }
 
 /** Marks what an answer quotes, or the words of the question where the place is, without touching the text. A place that has them has no tint. */
@@ -336,7 +346,7 @@ function markWords(reader, { q, at }) {
     if (ranges.length) CSS.highlights.set("quoted", new Highlight(...ranges));
     if (ranges.length) return; // what is quoted says more than the words of the question
   }
-  const asked = q.toLowerCase().split(/[\s"'()*^:?!.,]+/u).filter((word) => word.length > 1);
+  const asked = wordsToMark(q);
   if (!asked.length) return;
   const ranges = [];
   for (const part of reader.querySelectorAll(".cited, .sheet:has(> .cited) > .page-text")) {
