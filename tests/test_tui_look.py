@@ -238,6 +238,7 @@ def test_the_lines_of_a_note_stay_as_they_are_in_the_file() -> None:
         ("> [!note] Pump > It runs. a > b", "Pump It runs. a b"),
         ("| pump | litres | … | small | 40 |", "pump litres … small 40"),
         ("- Date: a > b", "Date: a > b"),
+        ("mode > >AES pads \\ >10 blocks", "mode AES pads >10 blocks"),
     ],
 )
 def test_a_snippet_is_without_marks(snippet: str, shown: str) -> None:

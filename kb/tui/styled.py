@@ -21,6 +21,7 @@ _INLINE = re.compile(
     r"|!?\[(?P<underline>[^\[\]]+)\]\([^()\s]*(?:\s[^()]*)?\)"
     r"|!?\[\[(?:[^\[\]|]*\|)?(?P<place>[^\[\]]+)\]\]"
     r"|</?[A-Za-z][^<>]*>"
+    r"|\\(?=\s|$)"
 )
 _INNER = ("code", "bold", "italic", "underline", "place")
 _FENCE = re.compile(r"\s*(?:>\s*)?(`{3,}|~{3,})\s*([\w+#.-]*)")
@@ -31,7 +32,7 @@ _ITEM = re.compile(r"\s*\d{1,3}[.)]\s")
 _ROW, _RULE = re.compile(r"\s*\|.*\|\s*"), re.compile(r"[\s|:-]+")
 _CALLOUT, _QUOTE_MARK = re.compile(r"\[![\w-]+\]"), re.compile(r"(?<=\s)>(?=\s)")
 _FLAT_MARKS = re.compile(
-    r"`{3,}\w*|(?:(?<!\S)>\s*)*\[![\w-]+\][+-]?"
+    r"`{3,}\w*|(?:(?<!\S)>\s*)*\[![\w-]+\][+-]?|(?<!\S)(?:>\s*)*>(?=[^\W\d_])"
     r"|(?:(?<!\S)(?:#{1,6}|\||[-*+] \[[ xX]\]|•?\s\[[ xX]\])|^[-*+>])(?=\s|$)"
 )
 

@@ -79,6 +79,7 @@ export function wrap(letters, [start, end], make) {
 const MARKUP = [
   /^[ \t>]*(?:```|~~~)[^\n]*$/gmu,
   /^[ \t]*(?:>[ \t]*)+/gmu,
+  /(?<=\s)(?:>[ \t]*)*>(?=\p{L})/gu, // a quotation's, where lines were joined
   /(?:(?<=\s)>[ \t]*)*\[![A-Za-z-]+\][+-]?/gu,
   /^[ \t]*#{1,6}[ \t]+/gmu,
   /^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+/gmu,
