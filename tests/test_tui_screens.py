@@ -20,6 +20,7 @@ from kb.domain.search import SearchQuery, SearchResult
 from kb.errors import UsageError
 from kb.operations.opening.base import Base
 from kb.tui.app import SearchApp
+from kb.tui.rows import ListRow
 
 pytest.importorskip("textual")
 
@@ -275,6 +276,9 @@ def test_a_long_answer_is_scrolled_before_the_document(tmp_path: Path) -> None:
         await typed(pilot, "?How to close the lock step by step")
         await pilot.press("enter")
         await until(pilot, lambda: app._found.answer is not None and app._found._said.max_scroll_y > 0)
+        place = app._found._drawn(0, app._found._rows[0])
+        assert isinstance(place, ListRow)
+        assert place.snippet.plain == ""  # the answer has it
         for _ in range(9):
             await pilot.press("pagedown")
         said = app._found._said

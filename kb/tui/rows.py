@@ -50,7 +50,7 @@ class ListRow(NamedTuple):
     section: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Two lines, or three with a path; each is cut to the row's width."""
+        """A line of the heading, of the path and of the snippet, as far as there are any; each is cut to the width."""
         indent = " " * (cell_len(self.mark) + 1)
         width = max(options.max_width - len(indent) - 1, 1)
         place = cut_in_middle(self.place, width // 2)
@@ -63,7 +63,8 @@ class ListRow(NamedTuple):
         yield Text(f"{self.mark} ").append_text(heading).append(" ").append(place, "place")
         if self.path:
             yield Text(indent).append(cut_in_middle(self.path, width), "place")
-        yield Text(indent).append_text(_around_match(self.snippet, width))
+        if self.snippet.plain or not self.path:
+            yield Text(indent).append_text(_around_match(self.snippet, width))
 
 
 def hit_row(hit: Passage, mark: str, *, shows_path: bool, say: Say) -> ListRow:
@@ -131,9 +132,9 @@ def clock(time_ms: int) -> str:
     return f"{time_ms // 60_000}:{time_ms // 1000 % 60:02}"
 
 
-def place_row(number: int, place: AnswerCitation, say: Say) -> ListRow:
+def place_row(number: int, place: AnswerCitation, *, shows_quote: bool, say: Say) -> ListRow:
     """A place that an answer cites, or one of the nearest places of a refusal."""
-    quote = Text(clean_line(re.sub(r"(?m)^\s*>\s?", "", place.quote or "")))
+    quote = Text(clean_line(re.sub(r"(?m)^\s*>\s?", "", place.quote or "") if shows_quote else ""))
     path = clean_line(place.citation.path)
     over = place.citation.section or "" if isinstance(place.citation, PartCitation) else place.label
     label = clean_line(over or path.rpartition("/")[2])
@@ -174,7 +175,8 @@ def answer_text(answer: Answer) -> RenderableType:
     else:
         made = say("written from", clean_line(answer.written.model.id))
     head = () if answer.refusal_reason else (Text().append(say(answer.state), STATES[answer.state]),)
-    return Group(*head, rendered(text), below, *how, Text().append(made, "quiet"))
+    below.rstrip()
+    return Group(*head, rendered(text), *([below] if below else ()), *how, Text().append(made, "quiet"))
 
 
 def step_line(hop: Hop) -> str:

@@ -189,18 +189,19 @@ class Found(Vertical):
             self._list.replace_option_prompt_at_index(at, self._drawn(at, row))
 
     def redraw(self) -> None:
-        """Draws the rows of hits again, which have more lines on a wide screen."""
+        """Draws the rows of hits and places again, which have more lines on a wide screen."""
         for at, row in enumerate(self._rows):
-            if row.hit is not None:
+            if row.hit is not None or row.cited is not None:
                 self._list.replace_option_prompt_at_index(at, self._drawn(at, row))
 
     def _drawn(self, at: int, row: Row) -> RenderableType:
         if row.answer is not None:
             return answer_row(row.answer, self._say)
+        is_wide = self.app.size.width >= NARROW
         if row.cited is not None:
-            return place_row(at + 1, row.cited, self._say)
+            return place_row(at + 1, row.cited, shows_quote=is_wide, say=self._say)  # the answer above has it, too
         if row.hit is not None:
-            return hit_row(row.hit, self._marks.get(at, " "), shows_path=self.app.size.width >= NARROW, say=self._say)
+            return hit_row(row.hit, self._marks.get(at, " "), shows_path=is_wide, say=self._say)
         return Text(clean_line(row.place))
 
     def begin_answer(self) -> None:
