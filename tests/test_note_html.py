@@ -189,5 +189,8 @@ def test_lines_stay_lines_unless_they_were_broken_to_fit_a_width() -> None:
     )
     assert "<br>" not in str(answer_html(korean))
     assert "<br>" not in str(answer_html("The quick brown fox jumps over\nthe dog and goes to the very\nend."))
+    assert answer_html("Off by default.\n\n    None of `a` is *read*.") == (
+        "<p>Off by default.</p>\n<p>None of <code>a</code> is <em>read</em>.</p>\n"
+    )
     assert answer_html("It is padded. \\\n\nSo \\ [1]") == "<p>It is padded.</p>\n<p>So [1]</p>\n"
     assert str(answer_html("Perhaps:\nThe quick brown fox jumps over\nthe dog.\nAnd the cat.")).count("<br>") == 2

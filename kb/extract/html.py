@@ -129,10 +129,10 @@ def rows_html(text: str) -> str | None:
     """A text of any kind of file as HTML, rendered like a note; None if its markup cannot be parsed.
 
     Rows without a rule below their head, as in a spreadsheet, become a table too. Lines that were not wrapped stay
-    separate.
+    separate. An indented line is no code: a quotation may begin within an item of a list.
     """
     text = _FENCED_OR_ROWS.sub(_with_rule, text)
-    parser = note_parser()
+    parser = note_parser(indented_code=False)
     environment: MutableMapping[str, Any] = {}
     try:
         tokens = parser.parse(text, environment)

@@ -44,9 +44,11 @@ def parse_lines(lines: Sequence[str], references: dict[str, object]) -> list[Tok
 
 
 @functools.cache
-def note_parser() -> MarkdownIt:
-    """The one parser instance; parsing keeps no state in it."""
+def note_parser(*, indented_code: bool = True) -> MarkdownIt:
+    """The one parser instance, or that to which an indented line is no code; parsing keeps no state in it."""
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    if not indented_code:
+        parser.disable("code")
     parser.block.ruler.before("reference", "footnote_def", footnote_def, {"alt": ["paragraph", "reference"]})
     parser.block.ruler.before("fence", "comment", _block_comment, {"alt": ["paragraph", "reference", "blockquote"]})
     parser.block.ruler.before("html_block", "unread", _unread_lines, {"alt": ["paragraph", "reference", "blockquote"]})
