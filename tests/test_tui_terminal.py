@@ -9,6 +9,7 @@ import re
 import select
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -227,6 +228,25 @@ def on_a_line(vault: Vault, **env: str) -> Iterator[Line]:
         process.kill()
         process.wait()
         os.close(ours)
+
+
+@pytest.mark.slow
+def test_it_ends_where_its_terminal_goes(vault: Vault) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "TERM": "xterm"}
+    command = [sys.executable, "-m", "kb", "--config", str(vault.config), "ui", "gateway"]
+    process = subprocess.Popen(command, env=surroundings, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    Line(ours).wait_for(b"hits")
+    os.close(ours)
+    try:
+        for number in (signal.SIGCONT, signal.SIGHUP):  # what the system sends then
+            process.send_signal(number)
+        assert process.wait(timeout=60) == 128 + signal.SIGHUP
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.mark.slow

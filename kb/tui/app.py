@@ -7,7 +7,9 @@ further keys act on the marked row (`marked.py`).
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import termios
 import threading
 from typing import ClassVar
 
@@ -122,7 +124,16 @@ class SearchApp(App[None]):
         """Restores the terminal when another program ends kb, or when the terminal goes away."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().add_signal_handler(number, self.exit, None, 128 + number)
+                asyncio.get_running_loop().add_signal_handler(number, self._leave, 128 + number)
+
+    def _leave(self, code: int) -> None:
+        """Leaves the screen; where the terminal has gone, at once: Textual would wait for its writes for ever."""
+        try:
+            termios.tcgetattr(0)
+        except termios.error:
+            self.on_unmount()
+            os._exit(code)
+        self.exit(None, code)
 
     def on_unmount(self) -> None:
         """Stops running questions and saves judgements."""
