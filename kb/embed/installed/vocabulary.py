@@ -14,7 +14,7 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -70,11 +70,13 @@ class UnigramVocabulary(NamedTuple):
 
         `longest`, from `longest_by_beginning`, avoids look-ups of impossible pieces.
         """
+        slots, offsets, pieces, texts, unknown = self.slots, self.offsets, self.scores, self.texts, self.unknown
+        mask = len(slots) - 1
         starts = [at for at, byte in enumerate(data) if byte & 0xC0 != 0x80]
         ends = [*starts[1:], len(data)]
         best = [-float("inf")] * (len(starts) + 1)
         best[0] = 0.0
-        arrived: list[tuple[int, int]] = [(0, self.unknown)] * (len(starts) + 1)
+        arrived: list[tuple[int, int]] = [(0, unknown)] * (len(starts) + 1)
         for first, start in enumerate(starts):
             base = best[first]
             checksum = 0
@@ -82,19 +84,28 @@ class UnigramVocabulary(NamedTuple):
             limit = self.longest_bytes
             if longest is not None and start + 1 < len(data):
                 limit = max(longest[data[start] << 8 | data[start + 1]], ends[first] - start)
-            for last in range(first, len(starts)):
-                end = ends[last]
-                if end - start > limit:
+            begin = start
+            for last, end in enumerate(ends[first:], first):
+                size = end - start
+                if size > limit:
                     break
-                checksum = crc32(data[starts[last] : end], checksum)
-                piece = self._find(checksum, data, start, end)
-                if piece is not None:
-                    known = known or last == first
-                    score = base + self.scores[piece]
-                    if score > best[last + 1]:
-                        best[last + 1], arrived[last + 1] = score, (first, piece)
+                checksum = crc32(data[begin:end], checksum)
+                begin = end
+                slot = checksum & mask
+                # Looked up here: a call each would take half of the time.
+                while found := slots[slot]:
+                    at = offsets[found - 1]
+                    if offsets[found] - at == size and texts[at : at + size] == data[start:end]:
+                        piece = found - 1
+                        if piece != unknown:
+                            known = known or last == first
+                            score = base + pieces[piece]
+                            if score > best[last + 1]:
+                                best[last + 1], arrived[last + 1] = score, (first, piece)
+                        break
+                    slot = (slot + 1) & mask
             if not known and base + self.unknown_score > best[first + 1]:
-                best[first + 1], arrived[first + 1] = base + self.unknown_score, (first, self.unknown)
+                best[first + 1], arrived[first + 1] = base + self.unknown_score, (first, unknown)
         return self._path(arrived)
 
     def _path(self, arrived: Sequence[tuple[int, int]]) -> list[int]:
@@ -105,16 +116,6 @@ class UnigramVocabulary(NamedTuple):
             if piece != self.unknown or not ids or ids[-1] != self.unknown:
                 ids.append(piece)
         return ids[::-1]
-
-    def _find(self, checksum: int, data: bytes, start: int, end: int) -> int | None:
-        mask = len(self.slots) - 1
-        slot = checksum & mask
-        while found := self.slots[slot]:
-            begin, stop = self.offsets[found - 1], self.offsets[found]
-            if stop - begin == end - start and self.texts[begin:stop] == data[start:end]:
-                return found - 1 if found - 1 != self.unknown else None
-            slot = (slot + 1) & mask
-        return None
 
     def replaced(self, raw: bytes) -> bytes:
         """The text with the vocabulary's replacements of characters applied."""
@@ -214,24 +215,25 @@ class WordTokens:
         self._separator = re.compile(f"[{re.escape(''.join(separators))}]")
         self._longest: Sequence[int] | None = None
         self._known: dict[str, Sequence[int]] = {}
-        self._ends: dict[bytes, list[int]] = {}
+        self._firsts: dict[str, list[int]] = {}
+        self._lasts: dict[str, list[int]] = {}
 
     def token_ids(self, text: str) -> list[int]:
         """The same ids as `UnigramVocabulary.token_ids` for the whole text."""
         first, *others = self._separator.split(text)
         if not others:
             return self._vocabulary.token_ids(text)
-        ids = self._first(first)
         last = others.pop()
+        ids = [*_cached(self._firsts, first, self._first)]
         for word in others:
             ids += self._inner(word)
-        return ids + self._last(last)
+        return ids + _cached(self._lasts, last, self._last)
 
     def _inner(self, word: str) -> Sequence[int]:
         """The ids of a word between others; none where replacements leave nothing of it."""
         known = self._known.get(word)
         if known is None:
-            known = [token for part in self._parts(word) if part for token in self._segmented(METASPACE + part)]
+            known = self._ids([METASPACE + part for part in self._parts(word) if part])
             if len(self._known) >= _MOST_WORDS:
                 self._known.clear()
             self._known[word] = known
@@ -240,37 +242,38 @@ class WordTokens:
     def _first(self, word: str) -> list[int]:
         """The ids of the first word of several, with a space before it unless it begins with one."""
         first, *others = self._parts(word)
-        ids: list[int] = []
-        if first:
-            begins = first.startswith(METASPACE)
-            ids += self._cut(first if begins else METASPACE + first)
-        return ids + [token for part in others if part for token in self._cut(METASPACE + part)]
+        begins = first.startswith(METASPACE)
+        parts = [first if begins else METASPACE + first] if first else []
+        return self._ids([*parts, *(METASPACE + part for part in others if part)])
 
     def _last(self, word: str) -> list[int]:
         """The ids of the last word of several; a space at the end of a text is a piece."""
         *others, last = self._parts(word)
-        parts = [*(part for part in others if part), last]
-        return [token for part in parts for token in self._cut(METASPACE + part)]
+        return self._ids([METASPACE + part for part in (*filter(None, others), last)])
 
     def _parts(self, word: str) -> list[bytes]:
         """The words that replacements make of a word: mostly the word itself."""
         return self._vocabulary.replaced(word.encode()).split(SPACE)
 
-    def _cut(self, word: bytes) -> list[int]:
-        """The ids of a word at the start or end of a text."""
-        known = self._ends.get(word)
-        if known is None:
-            known = self._segmented(word)
-            if len(self._ends) >= _MOST_ENDS:
-                self._ends.clear()
-            self._ends[word] = known
-        return known
+    def _ids(self, words: Sequence[bytes]) -> list[int]:
+        return [token for word in words for token in self._segmented(word)]
 
     def _segmented(self, word: bytes) -> list[int]:
         """The ids of a word with a metaspace; with fewer look-ups as soon as something else has loaded numpy."""
         if self._longest is None and "numpy" in sys.modules:
             self._longest = self._vocabulary.longest_by_beginning()
         return self._vocabulary.segmented(word, self._longest)
+
+
+def _cached(known: dict[str, list[int]], word: str, made: Callable[[str], list[int]]) -> list[int]:
+    """The ids of a word at an end of a text; kept apart from those between others, of which there are many more."""
+    ids = known.get(word)
+    if ids is None:
+        ids = made(word)
+        if len(known) >= _MOST_ENDS:
+            known.clear()
+        known[word] = ids
+    return ids
 
 
 def word_tokens(path: Path) -> WordTokens:
