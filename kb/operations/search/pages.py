@@ -7,7 +7,9 @@ hit comes twice and none is skipped, even if a deeper search changes the order.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 from zlib import crc32
 
@@ -64,12 +66,12 @@ def search_page(
         kept = [hit for hit in new if hit.chunk_id not in {each.chunk_id for each in near}]
         new = [*kept[: query.k - len(near)], *near, *kept[query.k - len(near) :]]
         counter = token_counter(base.config, base.models)
-        hits, tokens = _within(new[: query.k], max_tokens, counter)
+        hits = tuple(new[: query.k])
         ids = json.dumps(sorted({hit.doc_id for hit in hits}))
         dates = {row.doc_id: row.day for row in queries.select_own_dates(base.db, doc_ids_json=ids)}
         result = result._replace(query=result.query._replace(k=query.k))
 
-        def page_of(hits: tuple[Passage, ...], tokens: int) -> SearchPage:
+        def page_of(hits: tuple[Passage, ...]) -> SearchPage:
             told = [*shown, *(hit.chunk_id[:_ID_CHARS] for hit in hits)]
             goes_on = len(hits) < len(new) and len(told) < MOST_SHOWN
             state = {"q": mark, "s": "".join(told)}
@@ -78,33 +80,33 @@ def search_page(
             at = "-".join(dict.fromkeys((numbers[0], numbers[-1]))) if numbers else ""
             said = note(query.text, "other language", at, other) if other and at else None
             found = result._replace(hits=hits, note="; ".join(filter(None, (result.note, said))) or None)
-            return SearchPage(found, hits, len(shown) + 1, dates, tokens, counter.name, next_cursor, revision, found_by)
+            page = SearchPage(found, hits, len(shown) + 1, dates, 0, counter.name, next_cursor, revision, found_by)
+            return page._replace(
+                tokens=counter.count(shown_as(page)) if shown_as else sum(_tokens(hit, counter) for hit in hits)
+            )
 
-        page = page_of(hits, tokens)
-        while shown_as and max_tokens is not None and hits and counter.count(shown_as(page)) > max_tokens:
-            *others, last = hits
+        page = page_of(hits)
+        if max_tokens is not None and page.tokens > max_tokens:
+            page = page_of(_within(hits, max_tokens, counter))
+        while shown_as and max_tokens is not None and page.hits and page.tokens > max_tokens:
+            *others, last = page.hits
             if not others and len(last.snippet) < _LEAST_CHARS:
                 break
             text = last.snippet[: len(last.snippet) * 3 // 4].rstrip() + "…"
             cut = last._replace(shown=last.shown._replace(text=text))
-            hits = tuple(others) or (cut,)
-            page = page_of(hits, _within(list(hits), None, counter)[1])
+            page = page_of(tuple(others) or (cut,))
         return page
 
 
-def _within(hits: list[Passage], max_tokens: int | None, counter: TokenCounter) -> tuple[tuple[Passage, ...], int]:
-    """The hits that fit, at least one, and the tokens of their shown text."""
-    kept: list[Passage] = []
-    tokens = 0
-    for hit in hits:
-        # Counted apart from the tokens around the words: the counter caches the words it has cut before.
-        words = "\n".join((hit.title, hit.citation.to_uri(), *hit.heading_path, hit.snippet))
-        cost = counter.count(words) + _HIT_TOKENS
-        if kept and max_tokens is not None and tokens + cost > max_tokens:
-            break
-        kept.append(hit)
-        tokens += cost
-    return tuple(kept), tokens
+def _within(hits: tuple[Passage, ...], max_tokens: int, counter: TokenCounter) -> tuple[Passage, ...]:
+    """The hits that fit, at least one."""
+    tokens = list(accumulate(_tokens(hit, counter) for hit in hits))
+    return hits[: max(1, bisect_right(tokens, max_tokens))]
+
+
+def _tokens(hit: Passage, counter: TokenCounter) -> int:
+    """The tokens of a hit's shown text; the counter caches the words that it has cut before."""
+    return counter.count("\n".join((hit.title, hit.citation.to_uri(), *hit.heading_path, hit.snippet))) + _HIT_TOKENS
 
 
 def _fused(
