@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,8 @@ from benchmarks.scoring import score_one
 from kb.domain.filters import SearchFilters
 from kb.domain.search import Passage, SearchQuery
 from kb.operations.opening.base import open_base
-from kb.operations.search.search import search
+from kb.operations.search.search import bind_question, search
+from kb.store import queries
 
 QUESTIONS = 300
 """How many questions of a judged set are asked unless told otherwise; of the others all."""
@@ -35,6 +36,7 @@ JUDGED = ("cranfield", "korquad-dev", "squad2-dev")
 WEIGHTS = (0.2, 0.3, 0.35, 0.4, 0.45, 0.5)
 CROSSING = "xling-fastapi"
 HITS = 10
+_EVERY = 1_000_000
 
 PARAPHRASES = ("paraphrase",)
 ACROSS = ("cross", "cross_lingual", "other_language")
@@ -118,9 +120,13 @@ def _search(base: KnowledgeBase, questions: Sequence[Asked]) -> list[list[_Figur
     found = []
     with open_base(base.config, many=True) as session:
         for asked in questions:
-            result = search(session, SearchQuery(asked.text, "hybrid", HITS * 3, SearchFilters(as_text=True)))
+            query = SearchQuery(asked.text, "hybrid", HITS * 3, SearchFilters(as_text=True))
+            with session.snapshot() as connected:
+                result = search(connected, query)
+                params: dict[str, Any] = {**bind_question(connected, query)[2], "k": _EVERY, "shown": _EVERY}
+                candidates = queries.search_hybrid(connected.db, **params)
             orders = [
-                [each.workspace_path for each in sorted(result.candidates, key=lambda each: (-rule(each), each.rank))]
+                [each.workspace_path for each in sorted(candidates, key=lambda each: (-rule(each), each.rank))]
                 for rule in RULES.values()
             ]
             orders.append([hit.doc_path for hit in result.hits])

@@ -150,7 +150,8 @@ def test_passages_with_all_words_come_before_those_without(mode: SearchMode, ask
 def test_where_no_passage_has_all_words_the_ranking_is_as_it_was(ask: Callable[..., SearchResult]) -> None:
     result = ask("zombie boiler", "hybrid")
     assert [hit.rank for hit in result.hits] == list(range(1, len(result.hits) + 1))
-    assert [hit.chunk_id for hit in result.hits] == [each.chunk_id for each in result.candidates[:10]]
+    ranked = [(hit.retrieval.lexical_score, hit.retrieval.vector_score) for hit in result.hits]
+    assert ranked == [(each.lexical_score, each.vector_score) for each in result.candidates[:10]]
 
 
 def test_scores_fall_with_the_rank_of_a_word_that_is_looked_up(ask: Callable[..., SearchResult]) -> None:

@@ -201,6 +201,7 @@ def statement(
         "sought_json": None,
         "depth": depth,
         "k": k,
+        "shown": k,
         **more,
     }
     return queries.search_hybrid(db, **params)
@@ -229,6 +230,12 @@ def test_the_statement_agrees_with_the_oracle(corpus: int, filled: Filled) -> No
         assert [row.chunk_id for row in rows] == [row.chunk_id for row in order]
         assert [row.rank for row in rows] == list(range(1, len(rows) + 1))
         assert statement(db, asked, k=3) == rows[:3], "fewer hits are the first of more"
+        scores = statement(db, asked, shown=3)
+        assert scores[:3] == rows[:3]
+        assert [(row.chunk_id, row.score, row.retrieval) for row in scores] == [
+            (row.chunk_id, row.score, row.retrieval) for row in rows
+        ]
+        assert {row.text for row in scores[3:]} <= {""}, "texts are read where they are shown"
 
 
 @pytest.mark.parametrize("fusion", ["linear", "rrf", "cosine"])

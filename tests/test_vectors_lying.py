@@ -82,10 +82,11 @@ def vault(indexed: Path, tmp_path: Path, store: ObjectStore, place: str | None) 
     return made
 
 
-def found(vault: Vault) -> list[list[Passage]]:
+def found(vault: Vault) -> list[tuple[tuple[Passage, ...], object]]:
     questions = [SearchQuery("gateway opens", "vector", 10), SearchQuery("펌프 고장", "hybrid", 10)]
     with open_base(config_of(vault)) as base:
-        return [list(search(base, question).candidates) for question in questions]
+        results = [search(base, question) for question in questions]
+    return [(result.hits, result.candidates) for result in results]
 
 
 def older(vault: Vault, store: ObjectStore, tmp_path: Path, before: Files) -> Files:

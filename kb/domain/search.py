@@ -319,12 +319,12 @@ class Widening(NamedTuple):
 class SearchResult(NamedTuple):
     """The hits of one question, with the words by which it was searched.
 
-    `query.mode` is how it was searched; `note` says why if that differs from the request. `candidates` are the passages
-    from which hits by meaning were chosen. `ranking_version` names the statements and weights of the ranking.
-    `substitutions` are words that replace words of the question or are added to them; `read_as` is the question with
-    these words and without the wording of `days`; `searched` are its search terms. `ordered_before` are the hits before
-    a cross-encoder reordered them, empty without one. `among_notes` are the hits among everything but source code, None
-    if no source code was merged; `code` are the hits in source code.
+    `query.mode` is how it was searched; `note` says why if that differs from the request. `candidates` are the scores
+    of all passages from which hits by meaning were chosen, best first. `ranking_version` names the statements and
+    weights of the ranking. `substitutions` are words that replace words of the question or are added to them; `read_as`
+    is the question with these words and without the wording of `days`; `searched` are its search terms.
+    `ordered_before` are the hits before a cross-encoder reordered them, empty without one. `among_notes` are the hits
+    among everything but source code, None if no source code was merged; `code` are the hits in source code.
     """
 
     query: SearchQuery
@@ -332,7 +332,7 @@ class SearchResult(NamedTuple):
     hits: tuple[Passage, ...]
     index_version: str
     note: str | None = None
-    candidates: tuple[Passage, ...] = ()
+    candidates: tuple[RetrievalDetail, ...] = ()
     ranking_version: str = ""
     substitutions: tuple[Substitution, ...] = ()
     read_as: str = ""

@@ -18,6 +18,7 @@ from kb.domain.search import (
     FusionRule,
     Passage,
     QueryVectors,
+    RetrievalDetail,
     ScoreKind,
     SearchMode,
     SearchQuery,
@@ -74,6 +75,7 @@ class HybridParams(LexicalParams):
     rrf_k: int
     recency: int
     today: str
+    shown: int
 
 
 def search_lexical(
@@ -155,25 +157,26 @@ def search_hybrid(
 ) -> SearchResult:
     """The best passages by words and meaning, or by meaning alone if `query.mode` is vector.
 
-    The result includes all candidates. If `pairs` is given, its cross-encoder reorders the first hits. `borrowed` are
-    the vectors for a base without a mirror. The connection must have sqlite-vec and `maxsim`. Raises: QuerySyntaxError
-    for a raw expression that FTS5 rejects.
+    The result includes the scores of all candidates. If `pairs` is given, its cross-encoder reorders the first hits.
+    `borrowed` are the vectors for a base without a mirror. The connection must have sqlite-vec and `maxsim`. Raises:
+    QuerySyntaxError for a raw expression that FTS5 rejects.
     """
     if query.mode != "hybrid":
         pairs = None
     params = hybrid_params(index, query, read, vectors, rule)
-    params["k"] = _EVERY
+    most = query.k if pairs is None else max(query.k, pairs.passages)
+    params["k"], params["shown"] = _EVERY, most
     with expression_errors() if read.raw else nullcontext():
         if borrowed is not None:
             _borrow(index.db, borrowed, params)
-        candidates = queries.search_hybrid(index.db, **params)
+        found = queries.search_hybrid(index.db, **params)
+    candidates = tuple(each.retrieval for each in found)
     kind: ScoreKind = "cosine" if query.mode == "vector" else rule.hybrid_fusion
-    if kind == "linear" and any(each.retrieval.late_score is not None for each in candidates):
+    if kind == "linear" and any(each.late_score is not None for each in candidates):
         kind = "late"
     terms = (*read.terms, *passing(index.db, query.filters).shown)
     held = {each.chunk_id for each in held_among_notes(read, query.k)}
-    most = query.k if pairs is None else max(query.k, pairs.passages)
-    first = [each for each in candidates if each.rank <= most or each.chunk_id in held]
+    first = [each for each in found if each.rank <= most or each.chunk_id in held]
     hits = tuple(
         shown_hit(each, terms, snippet_chars)._replace(
             rank=rank,
@@ -188,12 +191,12 @@ def search_hybrid(
     )
     ranking = hybrid_ranking(index, query.mode, rule, pairs)
     first_hits = tuple(hit for hit in hits if hit.rank <= query.k or hit.chunk_id in held)
-    found = result_of(query, read, first_hits, index_version, ranking_version=ranking, candidates=tuple(candidates))
+    result = result_of(query, read, first_hits, index_version, ranking_version=ranking, candidates=candidates)
     if pairs is None:
-        return found
+        return result
     ordered = in_pair_order(pairs.scorer, read.corrected or query.text, first[: pairs.passages], hits)
     ordered_hits = tuple(hit for hit in ordered if hit.rank <= query.k or hit.chunk_id in held)
-    return found._replace(hits=ordered_hits, ordered_before=found.hits)
+    return result._replace(hits=ordered_hits, ordered_before=result.hits)
 
 
 def _borrow(db: Connection, borrowed: BorrowedVectors, params: HybridParams) -> None:
@@ -201,6 +204,7 @@ def _borrow(db: Connection, borrowed: BorrowedVectors, params: HybridParams) -> 
     borrowed.hold(())
     by_words = params.copy()
     by_words["fusion"], by_words["tokens"] = "linear", None  # cosine leaves out what has no vector
+    by_words["shown"] = 0
     wanted = {each.chunk_id for each in queries.search_hybrid(db, **by_words)}
     vector, depth, favoured = params["vector"], params["depth"], params["favoured_json"]
     limits = {"doc_ids_json": params["doc_ids_json"], "passages_json": params["passages_json"]}
@@ -234,6 +238,7 @@ def hybrid_params(
         "recency": rule.recency,
         "today": date.today().isoformat(),
         "depth": max(rule.candidate_depth, 2 * query.k),
+        "shown": query.k,
     }
 
 
@@ -244,7 +249,7 @@ def result_of(
     index_version: str,
     *,
     ranking_version: str,
-    candidates: tuple[Passage, ...] = (),
+    candidates: tuple[RetrievalDetail, ...] = (),
 ) -> SearchResult:
     return SearchResult(
         query,

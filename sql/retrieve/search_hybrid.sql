@@ -5,7 +5,7 @@
 -- product with one of the passage's. That is what its meaning scores, or else the cosine; its words add their share, less
 -- than in proportion: few words in common say little.
 -- `maxsim` is a function of kb: without it (the program sqlite3) `NULL` in its place leaves the cosine.
--- version 12
+-- version 13
 -- returns many kb.domain.search.Passage
 -- param fusion TEXT  linear, rrf or cosine
 -- param match_expr TEXT  FTS5 expression over heading_path, text, tokenized_korean_text and name
@@ -24,11 +24,12 @@
 -- param passages_json TEXT?  JSON array of their chunk_rowids that may be found, from select_passages_like; NULL = all of theirs
 -- param sought_json TEXT?  JSON array of those that are candidates whatever words they have, best first; NULL = none
 -- param depth INTEGER  candidates a channel
--- param k INTEGER  hits
+-- param k INTEGER  rows
+-- param shown INTEGER  rows that say where and what the passage is, beside those of held_json
 -- column rank INTEGER  from 1
 -- column chunk_rowid INTEGER  the chunk's number
 -- column chunk_id TEXT  the chunk
--- column doc_id TEXT  its document
+-- column doc_id TEXT  its document; empty, as all to lang, where it is not shown
 -- column workspace_path TEXT  path below the workspace root
 -- column source_path TEXT  absolute path on this machine
 -- column title TEXT  of the document
@@ -221,16 +222,16 @@ SELECT
   b.rank,
   b.chunk_rowid,
   t.chunk_id,
-  c.doc_id,
-  d.workspace_path,
-  d.source_path,
-  d.title,
-  c.heading_path_json,
+  coalesce(c.doc_id, '') AS doc_id,
+  coalesce(d.workspace_path, '') AS workspace_path,
+  coalesce(d.source_path, '') AS source_path,
+  coalesce(d.title, '') AS title,
+  coalesce(c.heading_path_json, '') AS heading_path_json,
   c.section_label,
-  c.text,
-  c.source_spans_json,
-  c.chunker_version,
-  c.lang,
+  coalesce(c.text, '') AS text,
+  coalesce(c.source_spans_json, '') AS source_spans_json,
+  coalesce(c.chunker_version, '') AS chunker_version,
+  coalesce(c.lang, '') AS lang,
   b.score,
   t.lexical_score,
   b.lexical_rank,
@@ -243,6 +244,8 @@ SELECT
   t.recency_factor
 FROM best AS b
 CROSS JOIN told AS t ON t.chunk_rowid = b.chunk_rowid
-CROSS JOIN chunks AS c ON c.chunk_rowid = b.chunk_rowid
-CROSS JOIN documents AS d ON d.doc_id = c.doc_id
+LEFT JOIN chunks AS c
+  ON c.chunk_rowid = b.chunk_rowid
+  AND (b.rank <= :shown OR b.chunk_rowid IN (SELECT value FROM json_each(:held_json)))
+LEFT JOIN documents AS d ON d.doc_id = c.doc_id
 ORDER BY b.rank;

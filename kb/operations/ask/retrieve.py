@@ -124,7 +124,7 @@ def _judged(base: ConnectedBase, result: SearchResult, passages: Sequence[Passag
     first = [each.chunk_id for each in passages].index(excerpts[0].passage.chunk_id) if excerpts else 0
     days = result.days
     is_undated = days is not None and days.is_relative and not days.documents
-    best = standing(found[first], [each.retrieval for each in result.candidates] or found)
+    best = standing(found[first], result.candidates or found)
     language = query_language(result.query.text)
     doubt = _doubt(question, excerpts, best.is_own, language)
     return judge(question, terms, excerpts, best, is_undated)._replace(
@@ -163,7 +163,7 @@ def _doubt_of_days(result: SearchResult, excerpts: Sequence[Excerpt], language: 
     if days is None or not excerpts or not result.candidates:
         return None
     best = excerpts[0].passage
-    if any(each.retrieval.is_favoured for each in result.candidates if each.chunk_id == best.chunk_id):
+    if best.retrieval.is_favoured:
         return None
     around = " ".join((best.title, *best.heading_path, best.doc_path, best.text))
     lacks_year = any(year not in around for year in _YEAR.findall(days.phrase))

@@ -106,7 +106,7 @@ def _without_words(result: SearchResult) -> SearchResult:
     """The result, with a note if no passage has a word of the question."""
     if result.query.mode != "hybrid" or any(hit.retrieval.lexical_score for hit in result.hits):
         return result
-    if not result.candidates or any(each.retrieval.lexical_score for each in result.candidates):
+    if not result.candidates or any(each.lexical_score for each in result.candidates):
         return result
     from kb.retrieve.notes import note  # most questions have words that are found
 
