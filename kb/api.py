@@ -212,9 +212,12 @@ class KnowledgeBase:
         """
         from kb.operations.ask.ask import ask
         from kb.operations.ask.findings import request_for
+        from kb.operations.ask.language_model import require_provider
 
         base = self._open
         _require(conversation=(conversation, (str, None)), provider=(provider, (str, None)))
+        if provider is not None:
+            require_provider(provider)
         query = self._query(question, mode, k, filters)
         request = request_for(query)._replace(provider=provider, session_id=conversation, keep=keep)
         if deep:

@@ -204,6 +204,7 @@ def test_several_threads_ask_one_base(vault: Vault) -> None:
         (lambda base: base.search(None), UsageError, "not None"),
         (lambda base: base.search("gateway", filters=SearchFilters(tags_any="infra")), UsageError, "tags_any='infra'"),
         (lambda base: base.ask("gateway?", filters={"lang": "en"}), UsageError, "filters are"),
+        (lambda base: base.ask("qzx?", provider="gpt"), UsageError, "no provider 'gpt'"),
         (lambda base: next(base.list("foo")), UsageError, "no list of 'foo'"),
         (lambda base: base.search("'retry AND'"), QuerySyntaxError, "FTS5"),
         (lambda base: base.ask(""), UsageError, "no question"),

@@ -27,12 +27,17 @@ def language_models(config: Config, provider: str | None, models: LoadedModels) 
     provider, ModelMissing for `llama_cpp` without a model file or its library.
     """
     wanted = provider or config.models_llm.provider
-    if wanted not in PROVIDERS:
-        raise UsageError(f"there is no provider {wanted!r}", "one of " + ", ".join(PROVIDERS))
+    require_provider(wanted)
     if wanted == "auto":
         yield from _all_there(config, models)
     else:
         yield None if wanted == "extractive" else _kept(config, wanted, models)
+
+
+def require_provider(name: str) -> None:
+    """Raises: UsageError for an unknown provider."""
+    if name not in PROVIDERS:
+        raise UsageError(f"there is no provider {name!r}", "one of " + ", ".join(PROVIDERS))
 
 
 def can_generate(config: Config) -> bool:
