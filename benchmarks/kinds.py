@@ -30,7 +30,7 @@ from kb.domain.citations import (
     parse_citation,
     split_part,
 )
-from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, OcrSettings, SpeechSettings
+from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, OcrSettings, SpeechSettings, StepJob
 from kb.domain.documents import ChunkPolicy
 from kb.domain.ids import AssetId
 from kb.domain.kinds import MEMBER, archive_type, extension_of, family_of, media_type_of
@@ -123,7 +123,7 @@ def read_facts(path: str, facts: Sequence[Fact]) -> list[Read]:
     for step in extractor_of(family).steps:
         module = step.load()
         if module.engine(settings) is not None:
-            made[step.name] = module.derive(Job(data, media_type, made, settings, lambda progress: None))
+            made[step.name] = module.derive(StepJob(data, media_type, made, settings, lambda progress: None))
     derived = {name: Derived(name, Engine("kb", "benchmark"), value) for name, value in made.items()}
     workspace_path = WorkspacePath(path)
     document = extractor_of(family).document(data, derived, workspace_path=workspace_path, asset_id=AssetId("0" * 32))

@@ -24,7 +24,7 @@ def measure(data: Path | None) -> Measurement:
     """The two speeds of each PDF with a text layer, and their ratio over all pages; `data` may hold more PDFs."""
     import pymupdf
 
-    from kb.domain.derived import ExtractSettings, Job
+    from kb.domain.derived import ExtractSettings, StepJob
     from kb.domain.kinds import PDF
     from kb.extract.pdf.text import derive
 
@@ -34,7 +34,7 @@ def measure(data: Path | None) -> Measurement:
                 page.get_text()
 
     def read(content: bytes) -> None:
-        derive(Job(content, PDF, {}, ExtractSettings(), lambda progress: None))
+        derive(StepJob(content, PDF, {}, ExtractSettings(), lambda progress: None))
 
     rows: list[tuple[str | int | float, ...]] = []
     bare_s = read_s = 0.0

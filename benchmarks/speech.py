@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from benchmarks.measurement import Measurement, Table, Target
-from kb.domain.derived import ExtractSettings, Job, SpeechSettings, Transcript, TranscriptSegment
+from kb.domain.derived import ExtractSettings, SpeechSettings, StepJob, Transcript, TranscriptSegment
 
 SPEECH = Path(__file__).resolve().parents[1] / "fixtures" / "media" / "speech"
 MODEL = "whisper-base"
@@ -53,7 +53,7 @@ def transcribed(recording: Path, model_dir: Path, language: str) -> Transcript:
     from kb.extract.speech import derive
 
     settings = ExtractSettings(speech=SpeechSettings(MODEL, model_dir, language, threads=THREADS))
-    job = Job(recording.read_bytes(), "audio/mp3", {}, settings, lambda progress: None)  # type: ignore[arg-type]
+    job = StepJob(recording.read_bytes(), "audio/mp3", {}, settings, lambda progress: None)  # type: ignore[arg-type]
     return Transcript.from_json(json.loads(derive(job)))
 
 

@@ -35,7 +35,7 @@ class Installer(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InstallSource:
     """Where kb came from: a path, a URL with its scheme, or `DISTRIBUTION` for a package index."""
 
     place: Path | str
@@ -61,7 +61,7 @@ class Installation:
     installer: Installer
     prefix: Path
     python: Path
-    source: Source | None
+    source: InstallSource | None
     requirements: dict[str, list[str]]
     receipt: tuple[dict[str, Any], ...] = ()
 
@@ -97,7 +97,11 @@ def this_installation() -> Installation:
         distribution = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:  # run from its checkout, without being installed
         checkout = Path(__file__).resolve().parents[1]
-        source = Source(checkout, is_editable=True) if (checkout / "pyproject.toml").is_file() else Source(DISTRIBUTION)
+        source = (
+            InstallSource(checkout, is_editable=True)
+            if (checkout / "pyproject.toml").is_file()
+            else InstallSource(DISTRIBUTION)
+        )
         return Installation(Installer.PIP, prefix, python, source, {})
     installer, receipt = _installer(prefix, (distribution.read_text("INSTALLER") or "").strip())
     source_or_none = _source(json.loads(distribution.read_text("direct_url.json") or "null"))
@@ -122,17 +126,17 @@ def _installer(prefix: Path, named: str) -> tuple[Installer, tuple[dict[str, Any
     return (Installer.UV if named == "uv" else Installer.PIP), ()
 
 
-def _source(direct_url: Any) -> Source | None:
+def _source(direct_url: Any) -> InstallSource | None:
     """Where kb was installed from, by the PEP 610 record, which an install from an index does not have."""
     if direct_url is None:
-        return Source(DISTRIBUTION)
+        return InstallSource(DISTRIBUTION)
     url = urlsplit(direct_url["url"])
     if vcs := direct_url.get("vcs_info"):
-        return Source(f"{vcs['vcs']}+{direct_url['url']}@{vcs.get('requested_revision') or vcs['commit_id']}")
+        return InstallSource(f"{vcs['vcs']}+{direct_url['url']}@{vcs.get('requested_revision') or vcs['commit_id']}")
     if url.scheme != "file":
-        return Source(direct_url["url"])
+        return InstallSource(direct_url["url"])
     path = Path(unquote(url.path))
-    return Source(path, direct_url.get("dir_info", {}).get("editable", False)) if path.exists() else None
+    return InstallSource(path, direct_url.get("dir_info", {}).get("editable", False)) if path.exists() else None
 
 
 def _requirements(distribution: metadata.Distribution) -> dict[str, list[str]]:
@@ -154,7 +158,7 @@ def _install(here: Installation) -> list[str]:
     return [short(here.python), "-m", "pip", "install"]
 
 
-def _uv_tool_words(here: Installation, source: Source, extra: str) -> Iterator[str]:
+def _uv_tool_words(here: Installation, source: InstallSource, extra: str) -> Iterator[str]:
     """The words that repeat the tool's requirements, with one more optional part."""
     extras = {extra}
     for requirement in here.receipt:

@@ -8,7 +8,7 @@ from conftest import bounded_work
 
 from benchmarks.claims import figures, pairs, verdict_on
 from kb.answer.checks import check_claims, read_sentences
-from kb.answer.claims import Judged, judge_claim
+from kb.answer.claims import JudgedClaim, judge_claim
 from kb.answer.quantities import quantities
 from kb.answer.quoting import quotes_in
 from kb.answer.wording import _CLAIM_REASONS, say
@@ -16,7 +16,7 @@ from kb.domain.answers import Claim
 from kb.language.detect import query_language
 
 
-def judged(source: str, claim: str, question: str = "") -> Judged:
+def judged(source: str, claim: str, question: str = "") -> JudgedClaim:
     lang = "en" if source.isascii() else "ko"
     return judge_claim(claim, question, [passage(1, source, lang=lang)])
 
@@ -39,7 +39,7 @@ SERVERS = "김민수가 결제 서버를 맡고 이영희가 검색 서버를 �
     ],
 )
 def test_what_a_sentence_holds_nearly_word_for_word_is_supported(source: str, claim: str) -> None:
-    assert judged(source, claim) == Judged("support")
+    assert judged(source, claim) == JudgedClaim("support")
 
 
 @pytest.mark.parametrize(

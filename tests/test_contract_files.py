@@ -121,3 +121,12 @@ def test_every_file_of_the_drawn_ways_exists() -> None:
     missing = [path for path in drawn if not any(list(base.glob(path)) for base in (REPOSITORY, REPOSITORY / "kb"))]
     assert len(drawn) > 40
     assert missing == []
+
+
+def test_a_class_of_the_package_has_a_name_of_its_own() -> None:
+    named: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                named.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
+    assert {name: files for name, files in named.items() if len(files) > 1} == {}

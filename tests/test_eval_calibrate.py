@@ -14,7 +14,7 @@ from kb.domain.answers import Evidence
 from kb.errors import UsageError
 from kb.eval.golden import Question
 from kb.eval.question_files import read_labelled
-from kb.operations.evaluate.calibrate import Judged, answer_point, separation
+from kb.operations.evaluate.calibrate import JudgedQuestion, answer_point, separation
 from kb.wire.schemas import validate
 
 LIMITS = {"0.80": 0.5, "0.90": 0.7}
@@ -26,9 +26,9 @@ def asked(
     is_right: bool | None = None,
     doubt: str | None = None,
     about: float | None = None,
-) -> Judged:
+) -> JudgedQuestion:
     evidence = Evidence(likely if about is None else about, "read", "m-1", 0.5, 0.1, 0.0, likely)
-    return Judged(Judgement(evidence, LIMITS, doubt=doubt), is_answerable, is_right)
+    return JudgedQuestion(Judgement(evidence, LIMITS, doubt=doubt), is_answerable, is_right)
 
 
 def test_auroc_counts_ties_half_and_the_table_counts_the_threshold_in() -> None:
@@ -41,8 +41,8 @@ def test_auroc_counts_ties_half_and_the_table_counts_the_threshold_in() -> None:
 
 
 def test_a_question_without_a_passage_is_refused_whatever_the_gate() -> None:
-    assert separation([asked(0.9, True), Judged(None, True), asked(0.1, False)], (0.0,)).table[0].kept == 1.0
-    assert answer_point([asked(0.9, True), Judged(None, True), asked(0.1, False)], 0.0, 0.0).answered == 0.5
+    assert separation([asked(0.9, True), JudgedQuestion(None, True), asked(0.1, False)], (0.0,)).table[0].kept == 1.0
+    assert answer_point([asked(0.9, True), JudgedQuestion(None, True), asked(0.1, False)], 0.0, 0.0).answered == 0.5
 
 
 def test_a_precision_answers_what_is_likely_and_not_doubted() -> None:

@@ -10,7 +10,7 @@ import pytest
 from conftest import make_vault, run_kb
 from format_fixtures import FORMATS, chunks_of, known, read, recall
 
-from kb.domain.derived import ExtractSettings, Job, Transcript
+from kb.domain.derived import ExtractSettings, StepJob, Transcript
 from kb.domain.documents import Code, Document
 from kb.domain.ids import AssetId
 from kb.domain.kinds import MediaType
@@ -134,7 +134,7 @@ def test_a_file_that_is_no_notebook_is_refused(data: bytes) -> None:
 
 def transcript(name: str, data: bytes | None = None) -> Transcript:
     data = data if data is not None else (FORMATS / name).read_bytes()
-    job = Job(data, MediaType(f"captions/{name[-3:]}"), {}, ExtractSettings(), lambda done: None)
+    job = StepJob(data, MediaType(f"captions/{name[-3:]}"), {}, ExtractSettings(), lambda done: None)
     return Transcript.from_json(json.loads(derive(job)))
 
 

@@ -13,7 +13,7 @@ from conftest import make_vault, run_kb
 from format_fixtures import FORMATS, known, recall
 
 from kb.domain.citations import parse_citation
-from kb.domain.derived import ExtractSettings, Job
+from kb.domain.derived import ExtractSettings, StepJob
 from kb.domain.kinds import family_of, media_type_of
 from kb.errors import ExtractFailed, FileError
 from kb.extract.parts import Parts, read_parts
@@ -26,7 +26,7 @@ def parts_of(name: str, data: bytes | None = None) -> Parts:
     assert media_type is not None
     step, *_ = extractor_of(family_of(media_type)).steps
     data = (FORMATS / name).read_bytes() if data is None else data
-    return read_parts(step.load().derive(Job(data, media_type, {}, ExtractSettings(), lambda done: None)))
+    return read_parts(step.load().derive(StepJob(data, media_type, {}, ExtractSettings(), lambda done: None)))
 
 
 def mail(*lines: str) -> Parts:

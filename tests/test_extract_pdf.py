@@ -12,7 +12,7 @@ pymupdf = pytest.importorskip("pymupdf")
 
 from kb.chunk.chunkers import chunk_pages  # noqa: E402
 from kb.domain.citations import Box  # noqa: E402
-from kb.domain.derived import Derived, ExtractSettings, Job, OcrRegion, OcrSettings, OcrText, read_labels  # noqa: E402  # noqa: E402
+from kb.domain.derived import Derived, ExtractSettings, OcrRegion, OcrSettings, OcrText, StepJob, read_labels  # noqa: E402  # noqa: E402
 from kb.domain.documents import Chunk, ChunkPolicy, Document, Heading, Table  # noqa: E402  # noqa: E402
 from kb.domain.ids import asset_id, content_hash  # noqa: E402
 from kb.domain.kinds import PDF  # noqa: E402
@@ -39,7 +39,7 @@ def new_pdf(pages: int = 1) -> pymupdf.Document:
 
 
 def derive(data: bytes) -> bytes:
-    return pdf_text.derive(Job(data, PDF, {}, ExtractSettings(), lambda progress: None))
+    return pdf_text.derive(StepJob(data, PDF, {}, ExtractSettings(), lambda progress: None))
 
 
 def pages_of(pdf: pymupdf.Document) -> PdfText:
@@ -258,7 +258,7 @@ def test_ocr_that_was_interrupted_goes_on_from_what_was_kept(monkeypatch: pytest
     monkeypatch.setattr(pdf_document, "_KEPT_EVERY_PAGES", 2)
     kept: list[bytes] = []
     settings = ExtractSettings(ocr=OcrSettings("eng", 72))
-    job = Job(data, PDF, {"pdf-text": derive(data)}, settings, lambda progress: None, on_kept=kept.append)
+    job = StepJob(data, PDF, {"pdf-text": derive(data)}, settings, lambda progress: None, on_kept=kept.append)
     whole = pdf_document.derive(job)
     assert (len(read), [sorted(read_page_ocr(part)) for part in kept]) == (5, [[1, 2], [1, 2, 3, 4]])
     assert pdf_document.derive(replace(job, kept=kept[0])) == whole

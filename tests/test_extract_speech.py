@@ -21,9 +21,9 @@ from kb.domain.derived import (
     Derived,
     Engine,
     ExtractSettings,
-    Job,
     Progress,
     SpeechSettings,
+    StepJob,
     Transcript,
     TranscriptSegment,
 )
@@ -253,7 +253,7 @@ def test_a_model_that_is_not_installed_is_named(tmp_path: Path) -> None:
 def test_a_silent_recording_loads_no_model_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speech, "kept_whisper", None)
     told: list[Progress] = []
-    job = Job(wav(silence(150)), MediaType("audio/wav"), {}, settings(), told.append)
+    job = StepJob(wav(silence(150)), MediaType("audio/wav"), {}, settings(), told.append)
     transcript = Transcript.from_json(json.loads(derive(job)))
     assert (transcript.segments, transcript.duration_ms) == ((), 150_000)
     assert [step.done for step in told] == sorted(step.done for step in told) != []
@@ -278,7 +278,7 @@ def test_a_recording_that_was_interrupted_goes_on_from_its_last_stretch(monkeypa
         if len(kept) == 3:
             raise StoppedAtOnce
 
-    job = Job(sound, MediaType("audio/wav"), {}, settings(), lambda progress: None, on_kept=keep)
+    job = StepJob(sound, MediaType("audio/wav"), {}, settings(), lambda progress: None, on_kept=keep)
     with pytest.raises(StoppedAtOnce):
         derive(job)
     assert [each.text for each in Heard.from_json(kept[-1]).segments] == ["Said again."] * 2
@@ -303,7 +303,7 @@ def test_recordings_of_one_process_are_heard_by_one_model(monkeypatch: pytest.Mo
     speech.kept_whisper.cache_clear()
     try:
         for seconds in (1, 2):
-            derive(Job(wav(tone(seconds)), MediaType("audio/wav"), {}, settings(), lambda progress: None))
+            derive(StepJob(wav(tone(seconds)), MediaType("audio/wav"), {}, settings(), lambda progress: None))
     finally:
         speech.kept_whisper.cache_clear()
     (model,) = opened

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job
+from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, StepJob
 from kb.domain.documents import Document
 from kb.domain.ids import AssetId
 from kb.domain.kinds import family_of, media_type_of
@@ -67,7 +67,7 @@ def read(name: str, data: bytes) -> Document:
     extractor = extractor_of(family_of(media_type))
     made: dict[DerivedName, bytes] = {}
     for step in extractor.steps:
-        made[step.name] = step.load().derive(Job(data, media_type, made, ExtractSettings(), lambda done: None))
+        made[step.name] = step.load().derive(StepJob(data, media_type, made, ExtractSettings(), lambda done: None))
     derived = {step: Derived(step, Engine("kb", "test"), value) for step, value in made.items()}
     return extractor.document(data, derived, workspace_path=WorkspacePath(name), asset_id=AssetId("0" * 32))
 

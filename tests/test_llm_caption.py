@@ -13,7 +13,7 @@ from conftest import run_kb
 from media_fixtures import IMAGES, needs_pillow
 from ollama_fixtures import playing
 
-from kb.domain.derived import CaptionSettings, ExtractSettings, Job, ModelCaption
+from kb.domain.derived import CaptionSettings, ExtractSettings, ModelCaption, StepJob
 from kb.domain.kinds import PNG
 from kb.errors import ExtractFailed, ModelMissing
 from kb.llm.caption import derive, engine
@@ -32,7 +32,7 @@ def test_the_server_gets_a_small_picture_and_its_words_are_the_caption() -> None
     from PIL import Image
 
     with playing(SAID) as server:
-        job = Job((IMAGES / "en.png").read_bytes(), PNG, {}, settings(server.endpoint), lambda progress: None)
+        job = StepJob((IMAGES / "en.png").read_bytes(), PNG, {}, settings(server.endpoint), lambda progress: None)
         made = ModelCaption.from_json(json.loads(derive(job)))
         (asked,) = server.engine.asked
     assert (made.text, made.model) == ("A walrus sleeps on the ice.", "scripted")
@@ -55,7 +55,7 @@ def test_no_server_or_no_model_is_a_missing_engine() -> None:
 def test_a_damaged_image_is_not_sent() -> None:
     with playing(SAID) as server:
         with pytest.raises(ExtractFailed):
-            derive(Job(b"no image", PNG, {}, settings(server.endpoint), lambda progress: None))
+            derive(StepJob(b"no image", PNG, {}, settings(server.endpoint), lambda progress: None))
         assert server.engine.asked == []
 
 

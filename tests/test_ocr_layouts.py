@@ -38,7 +38,7 @@ from kb.extract.ocr.page_image import (
     softened,
     without_surroundings,
 )
-from kb.extract.ocr.tesseract import SCATTERED, WHOLE_PAGE, Line
+from kb.extract.ocr.tesseract import SCATTERED, WHOLE_PAGE, OcrLine
 
 pytestmark = pytest.mark.slow  # real engines
 
@@ -158,7 +158,7 @@ def test_english_words_that_were_taken_for_figures_are_read_again(monkeypatch: p
     page = line_of("Trickle it once into 24 glasses")
     read_pictures = tesseract.read_pictures
 
-    def mistaken(pictures: list[Path], languages: str, mode: int) -> list[list[Line]]:
+    def mistaken(pictures: list[Path], languages: str, mode: int) -> list[list[OcrLine]]:
         found = read_pictures(pictures, languages, mode)
         if languages == "eng":
             return found

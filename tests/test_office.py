@@ -20,7 +20,7 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 
 from kb.config import load
 from kb.domain.citations import PartCitation
-from kb.domain.derived import Derived, Engine, ExtractSettings, Job
+from kb.domain.derived import Derived, Engine, ExtractSettings, StepJob
 from kb.domain.ids import AssetId
 from kb.domain.kinds import family_of, media_type_of
 from kb.domain.spans import PartSpan
@@ -46,7 +46,7 @@ def parts_of(name: str, data: bytes) -> bytes:
     media_type = media_type_of(name)
     assert media_type is not None
     step, *_ = extractor_of(family_of(media_type)).steps
-    return step.load().derive(Job(data, media_type, {}, ExtractSettings(), lambda progress: None))
+    return step.load().derive(StepJob(data, media_type, {}, ExtractSettings(), lambda progress: None))
 
 
 def headings_of(name: str, derived: bytes) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ pytest.importorskip("pymupdf")
 
 import pymupdf
 
-from kb.domain.derived import ExtractSettings, Job
+from kb.domain.derived import ExtractSettings, StepJob
 from kb.domain.kinds import PDF
 from kb.extract.pdf import text as pdf_text
 from kb.extract.pdf.pages import PdfPage, PdfText, read_pdf_text
@@ -28,7 +28,7 @@ RIGHT = "Steel mills of the valley closed after the flood and never opened again
 
 
 def read(data: bytes) -> PdfText:
-    return read_pdf_text(pdf_text.derive(Job(data, PDF, {}, ExtractSettings(), lambda progress: None)))
+    return read_pdf_text(pdf_text.derive(StepJob(data, PDF, {}, ExtractSettings(), lambda progress: None)))
 
 
 def texts(page: PdfPage, kind: str) -> list[str]:

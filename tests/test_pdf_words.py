@@ -7,7 +7,7 @@ import json
 import pytest
 
 from kb.domain.citations import Box
-from kb.domain.derived import ExtractSettings, Job, OcrRegion, OcrText
+from kb.domain.derived import ExtractSettings, OcrRegion, OcrText, StepJob
 from kb.domain.kinds import MediaType
 from kb.domain.results.viewing import PageWords, PlacedWord, TextLine
 from kb.errors import ExtractFailed
@@ -17,7 +17,7 @@ pymupdf = pytest.importorskip("pymupdf")
 
 
 def words_of(data: bytes, page: int = 1) -> PageWords:
-    job = Job(data, MediaType("pdf"), {"page-words": json.dumps(page).encode()}, ExtractSettings(), lambda _: None)
+    job = StepJob(data, MediaType("pdf"), {"page-words": json.dumps(page).encode()}, ExtractSettings(), lambda _: None)
     return PageWords.from_json(words.derive(job))
 
 

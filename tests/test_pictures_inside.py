@@ -19,7 +19,7 @@ from ingest_fixtures import Workspace, analyse_by_word, counted
 from media_fixtures import LANGUAGES, MEDIA, needs_tesseract
 
 from kb.domain.citations import PartCitation, parse_citation
-from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, OcrSettings
+from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, OcrSettings, StepJob
 from kb.domain.ids import AssetId, content_hash
 from kb.domain.kinds import family_of, media_type_of
 from kb.domain.text import WorkspacePath
@@ -102,10 +102,10 @@ def png(width: int, height: int, rows: bytes | None = None) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + head + piece(b"IDAT", pixels) + piece(b"IEND", b"")
 
 
-def job_of(data: bytes = b"", settings: ExtractSettings = SETTINGS) -> Job:
+def job_of(data: bytes = b"", settings: ExtractSettings = SETTINGS) -> StepJob:
     media_type = media_type_of("a.docx")
     assert media_type is not None
-    return Job(data, media_type, {}, settings, lambda progress: None)
+    return StepJob(data, media_type, {}, settings, lambda progress: None)
 
 
 def reader(data: bytes) -> Callable[[int], bytes]:

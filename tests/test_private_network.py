@@ -16,7 +16,7 @@ import pytest
 from conftest import make_vault, run_kb, write_notes
 
 from kb.private import QUIET, fetching, kept_private
-from kb.workers.pool import Done, Tell, WorkerPool
+from kb.workers.pool import Returned, Tell, WorkerPool
 
 MODELS = Path(os.environ.get("KB_TEST_MODEL_DIR", "/nonexistent"))
 MEDIA = Path(__file__).parents[1] / "fixtures" / "media"
@@ -204,7 +204,7 @@ def test_a_worker_is_kept_private_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are started with the environment and umask of the process that starts them, and see to it themselves."""
     monkeypatch.delenv("ORT_DISABLE_TELEMETRY", raising=False)
     with closing(WorkerPool[None](1)) as pool:
-        assert pool.run(None, surroundings) == Done(("1", 0o77))
+        assert pool.run(None, surroundings) == Returned(("1", 0o77))
 
 
 _PLAYLIST = "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n{url}/talk.ts\n#EXT-X-ENDLIST\n"

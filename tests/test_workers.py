@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from kb.workers.pool import Done, Limits, Lost, Suspect, Tell, Told, WorkerPool
+from kb.workers.pool import Limits, Lost, Returned, Suspect, Tell, Told, WorkerPool
 from kb.workers.process import spent_by_process, spent_by_ps, tree_cpu_s
 
 _served: list[int] = []  # the tasks that this process has run
@@ -38,40 +38,40 @@ def test_what_a_task_tells_comes_before_what_it_returns() -> None:
         replies: list[object] = []
         while len(replies) < 2:
             replies += pool.replies(1)
-    assert replies == [("a", Told("at 21")), ("a", Done(42))]
+    assert replies == [("a", Told("at 21")), ("a", Returned(42))]
 
 
 def test_a_run_returns_what_its_own_task_returned() -> None:
     with closing(WorkerPool[str](1)) as pool:
         pool.submit("before", doubled, 1)
-        assert pool.run("asked for", doubled, 21) == Done(42)
+        assert pool.run("asked for", doubled, 21) == Returned(42)
 
 
 def test_a_task_lost_by_a_used_process_is_tried_again_in_a_new_one() -> None:
     with closing(WorkerPool[None](1)) as pool:
-        assert pool.run(None, doubled, 1) == Done(2)
-        assert pool.run(None, ended_where_used, 0) == Done("read in a new process")
+        assert pool.run(None, doubled, 1) == Returned(2)
+        assert pool.run(None, ended_where_used, 0) == Returned("read in a new process")
 
 
 def test_a_task_lost_by_a_new_process_is_lost() -> None:
     with closing(WorkerPool[None](1)) as pool:
         assert pool.run(None, ended_where_used, 3) == Lost("ended with code 3", by_limit=False)
-        assert pool.run(None, doubled, 1) == Done(2)
+        assert pool.run(None, doubled, 1) == Returned(2)
 
 
 def test_a_suspect_process_runs_no_other_task() -> None:
     with closing(WorkerPool[None](1)) as pool:
-        assert pool.run(None, suspect) == Done("what is there", is_sound=False)
+        assert pool.run(None, suspect) == Returned("what is there", is_sound=False)
         assert pool._workers == []
 
 
 def test_an_idle_process_ends_and_the_next_task_starts_another() -> None:
     with closing(WorkerPool[None](1, Limits(idle_s=0.01))) as pool:
-        assert pool.run(None, doubled, 1) == Done(2)
+        assert pool.run(None, doubled, 1) == Returned(2)
         (worker,) = pool._workers
         assert worker.spawned.process.wait() == 0
         assert not worker.scratch.exists()
-        assert pool.run(None, doubled, 2) == Done(4)
+        assert pool.run(None, doubled, 2) == Returned(4)
 
 
 BUSY = "import time\nwhile time.process_time() < 0.3: pass"

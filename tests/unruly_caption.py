@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from kb.domain.derived import Engine, ExtractSettings, Job, ModelCaption
+from kb.domain.derived import Engine, ExtractSettings, ModelCaption, StepJob
 
 
 def engine(settings: ExtractSettings) -> Engine:
     return Engine("unruly-caption", "1")
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     return json.dumps(ModelCaption("A picture.", "unruly", "1").to_json()).encode()

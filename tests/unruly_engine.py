@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress
+from kb.domain.derived import Engine, ExtractSettings, Progress, StepJob
 from kb.errors import ExtractFailed, ModelCorrupt
 from kb.extract.pdf import text as pdf_text
 from kb.extract.pdf.pages import PdfPage, PdfText
@@ -25,7 +25,7 @@ def engine(settings: ExtractSettings) -> Engine:
     return Engine("unruly", "1")
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     match job.data:
         case b"crash":
             os.abort()
@@ -68,7 +68,7 @@ def derive(job: Job) -> bytes:
     return pdf_text.derive(job)
 
 
-def _read_long(job: Job) -> None:
+def _read_long(job: StepJob) -> None:
     """Raises what it was given, or hangs with two parts of three done."""
     if job.kept is not None:
         raise ExtractFailed(f"goes on after {job.kept.decode()}", "it was told to")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kb.answer.claims import MOST_WORDS, Judged, carried_share, judge_claim, nearest_sentence
+from kb.answer.claims import MOST_WORDS, JudgedClaim, carried_share, judge_claim, nearest_sentence
 from kb.answer.generated_text import take_markers
 from kb.answer.quoting import sentence_citation
 from kb.answer.wording import say
@@ -73,14 +73,14 @@ def _check(read: Read, question: str, passages: dict[int, Passage], judge: Claim
     return Claim(read.text, numbers, status, sentence.text, at, judged.reason, second)
 
 
-def _decided(judged: Judged, second: SecondVerdict, language: str) -> Judged:
+def _decided(judged: JudgedClaim, second: SecondVerdict, language: str) -> JudgedClaim:
     """A contradiction that the rules found, or else the claim judge's verdict, with its reason."""
     if judged.verdict == "contradiction":
         return judged
     if second.verdict == "support":
-        return Judged("support")
+        return JudgedClaim("support")
     reason = "judge_contradicts" if second.verdict == "contradiction" else "judge_unsure"
-    return Judged(second.verdict, say(language, reason, second.judge))
+    return JudgedClaim(second.verdict, say(language, reason, second.judge))
 
 
 def _likeliest(text: str, passages: dict[int, Passage]) -> list[Passage]:

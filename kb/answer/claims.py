@@ -59,7 +59,7 @@ _OTHER_CONTENT = frozenset(("VV", "VA", "MAG", "MM", "XPN"))
 _MAY_BE_OPERATOR = _OTHER_CONTENT | {"VX", "VCN", "JX", "JKB", "NNB", "NNG", "EP", "EC", "XSN"}
 
 
-class Judged(NamedTuple):
+class JudgedClaim(NamedTuple):
     """A verdict; `reason` says, in the language of the question, what differs or is missing. None for support."""
 
     verdict: Verdict
@@ -98,12 +98,12 @@ def _may_stand_for(one: Token, other: Token) -> bool:
     return len(particles) == 1 or any(particles <= {part, "topic", ""} for part in ("subject", "object"))
 
 
-def judge_claim(claim: str, question: str, cited: Sequence[Passage]) -> Judged:
+def judge_claim(claim: str, question: str, cited: Sequence[Passage]) -> JudgedClaim:
     """Judges a sentence by the cited passages (at least one); a statement of the question itself needs no source."""
     language = query_language(question)
 
-    def judged(verdict: Verdict, reason: str, *about: str) -> Judged:
-        return Judged(verdict, say(language, reason, *about))
+    def judged(verdict: Verdict, reason: str, *about: str) -> JudgedClaim:
+        return JudgedClaim(verdict, say(language, reason, *about))
 
     if len(claim) > LONGEST_CHARS:
         return judged("unknown", "too_long")
@@ -121,7 +121,7 @@ def judge_claim(claim: str, question: str, cited: Sequence[Passage]) -> Judged:
     said = _tokens(claim)
     there = [piece for passage in cited for piece in _pieces(passage)]
     if any(_holds(said, tokens) for tokens, _ in there):
-        return Judged("support")
+        return JudgedClaim("support")
     for tokens, text in there:
         if (pair := _difference(said, tokens)) is not None:
             return judged("contradiction", "instead", pair[1].text, pair[0].text, text)

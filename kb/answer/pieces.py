@@ -18,7 +18,7 @@ from kb.domain.answers import PassageJudge
 from kb.domain.search import Passage, Sentence, Term, TermWeight
 from kb.domain.text import Range
 from kb.language.lists import pattern
-from kb.language.sentences import Line, is_code, sentences, text_lines
+from kb.language.sentences import MarkedLine, is_code, sentences, text_lines
 from kb.retrieve.index import Index
 from kb.threads import submit
 
@@ -209,7 +209,7 @@ def _merged(ranges: Sequence[Range]) -> list[Range]:
 
 
 def _surroundings(
-    text: str, lines: Sequence[Line], scored: Sequence[tuple[Sentence, float]], pieces: Sequence[Range]
+    text: str, lines: Sequence[MarkedLine], scored: Sequence[tuple[Sentence, float]], pieces: Sequence[Range]
 ) -> list[Range]:
     """The pieces with the best sentences next to and between them, up to `SHOWN_CHARS`, and the lists that these
     announce.
@@ -243,7 +243,7 @@ def _surroundings(
 
 
 def _piece(
-    text: str, lines: Sequence[Line], scored: Sequence[tuple[Sentence, float]], best: int, wants_all: bool
+    text: str, lines: Sequence[MarkedLine], scored: Sequence[tuple[Sentence, float]], best: int, wants_all: bool
 ) -> Range:
     """The list item, list, table or code block that contains a sentence; else the sentence itself."""
     sentence = scored[best][0]
@@ -263,11 +263,11 @@ def _piece(
     return _grown(text, scored, best)
 
 
-def _line_at(lines: Sequence[Line], at: int) -> int:
+def _line_at(lines: Sequence[MarkedLine], at: int) -> int:
     return next(number for number, line in enumerate(lines) if line.end >= at)
 
 
-def _is_listed(text: str, lines: Sequence[Line], sentence: Sentence) -> bool:
+def _is_listed(text: str, lines: Sequence[MarkedLine], sentence: Sentence) -> bool:
     """Whether a sentence is in a list, or announces one."""
     if is_code(text, sentence.start):
         return False
@@ -276,7 +276,7 @@ def _is_listed(text: str, lines: Sequence[Line], sentence: Sentence) -> bool:
     )
 
 
-def _list_around(text: str, lines: Sequence[Line], *sentences: Sentence) -> Range | None:
+def _list_around(text: str, lines: Sequence[MarkedLine], *sentences: Sentence) -> Range | None:
     """The list that contains all these sentences in its items; None if there is none, or if it is too long."""
     lists = set()
     for each in sentences:
@@ -288,7 +288,7 @@ def _list_around(text: str, lines: Sequence[Line], *sentences: Sentence) -> Rang
     return None if others or end - start > _LIST_CHARS else (start, end)
 
 
-def _announces(text: str, lines: Sequence[Line], last: int, sentence: Sentence) -> bool:
+def _announces(text: str, lines: Sequence[MarkedLine], last: int, sentence: Sentence) -> bool:
     """Whether a sentence ends in a colon, or is a label: a short line above a list that has no end of a sentence."""
     if _is_open(text, sentence.end):
         return True
@@ -326,18 +326,18 @@ def _grown(text: str, scored: Sequence[tuple[Sentence, float]], at: int) -> Rang
     return max(beside)[1] if beside else (start, end)
 
 
-def _code_block(text: str, lines: Sequence[Line], first: int, last: int, alone: Range) -> Range:
+def _code_block(text: str, lines: Sequence[MarkedLine], first: int, last: int, alone: Range) -> Range:
     """The code between the fences around a sentence, unless it is long."""
     begin = next((n for n in range(first, 0, -1) if lines[n - 1].kind == "fence"), first)
     end = next((n for n in range(last, len(lines) - 1) if lines[n + 1].kind == "fence"), last)
     return (lines[begin].start, lines[end].end) if end - begin < _CODE_LINES else alone
 
 
-def _is_row(text: str, line: Line) -> bool:
+def _is_row(text: str, line: MarkedLine) -> bool:
     return text.count("|", line.start, line.end) > 1
 
 
-def _rows(text: str, lines: Sequence[Line], first: int, last: int) -> Range:
+def _rows(text: str, lines: Sequence[MarkedLine], first: int, last: int) -> Range:
     """The whole table that contains some lines."""
     while first and _is_row(text, lines[first - 1]):
         first -= 1
@@ -346,19 +346,19 @@ def _rows(text: str, lines: Sequence[Line], first: int, last: int) -> Range:
     return lines[first].start, lines[last].end
 
 
-def _indent(text: str, line: Line) -> int:
+def _indent(text: str, line: MarkedLine) -> int:
     written = text[line.start : line.end]
     return len(written) - len(written.lstrip(" \t>"))
 
 
-def _item_head(lines: Sequence[Line], at: int) -> int | None:
+def _item_head(lines: Sequence[MarkedLine], at: int) -> int | None:
     """The index of the line at which the list item of a line begins; None outside of lists."""
     while at and lines[at].kind == "text" and lines[at - 1].kind in ("item", "text"):
         at -= 1
     return at if lines[at].kind == "item" else None
 
 
-def _items_below(text: str, lines: Sequence[Line], head: int) -> int:
+def _items_below(text: str, lines: Sequence[MarkedLine], head: int) -> int:
     """The index of the last line of a list item, its continuation lines and nested items included."""
     last, indent = head, _indent(text, lines[head])
     for at in range(head + 1, len(lines)):
@@ -373,7 +373,7 @@ def _items_below(text: str, lines: Sequence[Line], head: int) -> int:
     return last
 
 
-def _list(text: str, lines: Sequence[Line], head: int) -> Range:
+def _list(text: str, lines: Sequence[MarkedLine], head: int) -> Range:
     """The whole list that an item belongs to, nested items included."""
     indent = _indent(text, lines[head])
     first = head
@@ -394,7 +394,7 @@ def _list(text: str, lines: Sequence[Line], head: int) -> Range:
     return lines[first].start if first < head or last > head else lines[head].content, lines[last].end
 
 
-def _announced(text: str, lines: Sequence[Line], last: int, alone: Range) -> Range:
+def _announced(text: str, lines: Sequence[MarkedLine], last: int, alone: Range) -> Range:
     """The range of a sentence that ends in a colon, together with the list or code below it."""
     below = next((at for at in range(last + 1, len(lines)) if lines[at].kind != "blank"), None)
     if below is None:

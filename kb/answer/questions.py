@@ -52,7 +52,7 @@ _COMPARISONS = (
 _LONGEST_SIDE_CHARS = 60
 
 
-class Part(NamedTuple):
+class SubQuestion(NamedTuple):
     """One part of a question: the text to show, the text to search for, and the reason of the step."""
 
     text: str
@@ -65,14 +65,14 @@ def names_topic(question: str) -> bool:
     return len(question.split()) <= _TOPIC_WORDS and not _asks(question)
 
 
-def split_question(question: str) -> tuple[Part, ...]:
+def split_question(question: str) -> tuple[SubQuestion, ...]:
     """The parts of a question in their order; empty if it cannot be split."""
     text = " ".join(stored_text(question).split())
     found = _compared(text) or _each(text) or _in_a_row(text) or _joined(text) or _joined_in_korean(text)
     return found[:MOST_PARTS] if len(found) > 1 else ()
 
 
-def _compared(text: str) -> tuple[Part, ...]:
+def _compared(text: str) -> tuple[SubQuestion, ...]:
     """Both sides of a comparison as parts, searched for without who has more; empty if the text is none."""
     for kind in _COMPARISONS:
         match = pattern("compound", kind, re.IGNORECASE).search(text)
@@ -82,7 +82,7 @@ def _compared(text: str) -> tuple[Part, ...]:
         asked = match.groupdict().get("rest", "")
         about, compared = pattern("compound", "comparative", re.IGNORECASE).subn("", asked)
         if all(map(_is_a_side, sides)) and (compared or not asked):
-            return tuple(Part(_about(side, asked), _about(side, about), "side") for side in sides)
+            return tuple(SubQuestion(_about(side, asked), _about(side, about), "side") for side in sides)
     return ()
 
 
@@ -107,13 +107,13 @@ def _is_a_side(side: str) -> bool:
     return bool(_WORD.search(side)) and len(side) <= _LONGEST_SIDE_CHARS and not topics
 
 
-def _each(text: str) -> tuple[Part, ...]:
+def _each(text: str) -> tuple[SubQuestion, ...]:
     """A와 B는 각각 언제 …? → the question about A, and the question about B."""
     match = pattern("compound", "each_ko").search(text)
     if match is None:
         return ()
     asked = [f"{match[name]}{_fitting(match['particle'], match[name])} {match['rest']}" for name in ("one", "other")]
-    return tuple(Part(each, each, "part") for each in asked)
+    return tuple(SubQuestion(each, each, "part") for each in asked)
 
 
 def _fitting(particle: str, word: str) -> str:
@@ -124,7 +124,7 @@ def _fitting(particle: str, word: str) -> str:
     return pairs[particle][0 if (ord(word[-1]) - ord("가")) % 28 else 1]
 
 
-def _in_a_row(text: str) -> tuple[Part, ...]:
+def _in_a_row(text: str) -> tuple[SubQuestion, ...]:
     """The questions of a text that each end with a question mark; a question that says too little joins the previous
     one.
     """
@@ -141,7 +141,7 @@ def _in_a_row(text: str) -> tuple[Part, ...]:
     return _standing(grouped)
 
 
-def _joined(text: str) -> tuple[Part, ...]:
+def _joined(text: str) -> tuple[SubQuestion, ...]:
     """Two English questions joined by `and`, each with a question word; empty if the text has another form."""
     pieces: list[str] = []
     at = 0
@@ -154,7 +154,7 @@ def _joined(text: str) -> tuple[Part, ...]:
     return _standing([*pieces, text[at:]]) if pieces else ()
 
 
-def _joined_in_korean(text: str) -> tuple[Part, ...]:
+def _joined_in_korean(text: str) -> tuple[SubQuestion, ...]:
     """Two Korean clauses joined by -고, -며 or 그리고, each with a question word; empty if the text
     has another form.
     """
@@ -176,7 +176,7 @@ def _joined_in_korean(text: str) -> tuple[Part, ...]:
     for piece in pieces[1:]:
         has_own = any(pattern("compound", "topic_ko").search(word) for word in piece)
         parts.append(" ".join(piece if has_own else [*topic, *piece]))
-    return tuple(Part(each, each, "part") for each in map(_ended, parts))
+    return tuple(SubQuestion(each, each, "part") for each in map(_ended, parts))
 
 
 def _ended(part: str) -> str:
@@ -203,13 +203,13 @@ def _topic(words: Sequence[str]) -> Sequence[str]:
     return ()
 
 
-def _standing(texts: Sequence[str]) -> tuple[Part, ...]:
+def _standing(texts: Sequence[str]) -> tuple[SubQuestion, ...]:
     """The texts as parts; the search text of a part that refers back begins with the first part."""
     parts = []
     for position, text in enumerate(texts):
         text = _JOINED_BY.sub("", text)
         leans = position > 0 and follows_up(text)
-        parts.append(Part(text, f"{texts[0]} {text}" if leans else text, "part"))
+        parts.append(SubQuestion(text, f"{texts[0]} {text}" if leans else text, "part"))
     return tuple(parts)
 
 

@@ -143,7 +143,7 @@ Expectation = Literal["time", "number", "person", "place", "reason"]
 KINDS: tuple[Expectation, ...] = ("time", "number", "person", "place", "reason")
 
 
-class Expected(NamedTuple):
+class ExpectedAnswer(NamedTuple):
     """The kinds of answer that a question expects, and its words in lower case, which cannot name the person sought.
 
     "When …?" expects a date, "몇 명 …?" a number: a sentence without one is unlikely to answer.
@@ -165,12 +165,12 @@ class Expected(NamedTuple):
         )
 
 
-def expectation(words: Sequence[str]) -> Expected:
+def expectation(words: Sequence[str]) -> ExpectedAnswer:
     """What kinds of answer a question, given by its words in order, expects; no kinds if no word indicates one."""
     lowered = [word.lower() for word in words]
     question = f" {' '.join(lowered)} "
     kinds = tuple(kind for kind in KINDS if any(mark in question for mark in _marks(kind)))
-    return Expected(kinds, frozenset(lowered))
+    return ExpectedAnswer(kinds, frozenset(lowered))
 
 
 @functools.cache

@@ -30,7 +30,7 @@ _ALIGNED_BYTES = 1 << 12
 _VARINT, _LENGTH, _FIXED32 = 0, 2, 5  # wire types
 
 
-class Place(NamedTuple):
+class ExternalData(NamedTuple):
     """Where the bytes of a constant begin, in a file beside the model."""
 
     file: str
@@ -45,7 +45,7 @@ class GraphWriter:
     """The file beside the model for large constants, which a runtime maps; None: in the model file."""
     external: bytearray = field(default_factory=bytearray)
     """The content of that file."""
-    placed: dict[bytes, Place] = field(default_factory=dict)
+    placed: dict[bytes, ExternalData] = field(default_factory=dict)
     """The file beside the model with the large constants of this graph and of earlier graphs in the same directory."""
     _nodes: list[bytes] = field(default_factory=list)
     _tensors: list[bytes] = field(default_factory=list)
@@ -66,7 +66,7 @@ class GraphWriter:
         it."""
         if data not in self.placed:
             self.external += bytes(-len(self.external) % _ALIGNED_BYTES)
-            self.placed[data] = Place(file, len(self.external))
+            self.placed[data] = ExternalData(file, len(self.external))
             self.external += data
         found = self.placed[data]
         place = {"location": found.file, "offset": str(found.offset), "length": str(len(data))}

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from kb.chunk.cutting import (
     MIN_TARGET_TOKENS,
     WINDOW_TOKENS,
-    Piece,
+    TextRange,
     cut,
     line_atoms,
     policy_hash,
@@ -95,7 +95,7 @@ def chunk_pages(doc: Document, policy: ChunkPolicy) -> tuple[Chunk, ...]:
         for page in _alike([span.page for span in spans]):
             yield from sections_at_headings(doc.blocks, page, policy.respect_markdown_headings)
 
-    def spans_of(piece: Piece) -> tuple[LocatedSpan, ...]:
+    def spans_of(piece: TextRange) -> tuple[LocatedSpan, ...]:
         return _located_spans(doc, piece, shifts[piece.first_block])
 
     return cut(doc, ranges, sections(), spans_of, policy)
@@ -129,12 +129,12 @@ def _chunk_sections(doc: Document, sections: Iterator[range], policy: ChunkPolic
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
     ranges = [_range_of(text, starts, block.span) for block in doc.blocks]
 
-    def spans_of(piece: Piece) -> tuple[LocatedSpan, ...] | tuple[LineSpan]:
+    def spans_of(piece: TextRange) -> tuple[LocatedSpan, ...] | tuple[LineSpan]:
         if isinstance(doc.blocks[piece.first_block].span, PartSpan):
             return _located_spans(doc, piece, 0)
         return (LineSpan(bisect.bisect_right(starts, piece.start), last_line(piece)),)
 
-    def last_line(piece: Piece) -> int:
+    def last_line(piece: TextRange) -> int:
         """The line of the piece's end; of a table that is laid on fewer lines than its file has, its last row's end."""
         block, end = doc.blocks[piece.last_block], ranges[piece.last_block][1]
         last = bisect.bisect_right(starts, piece.end - 1)
@@ -170,7 +170,7 @@ def _alike(keys: list[int] | list[str]) -> Iterator[range]:
         yield range(run[0], run[-1] + 1)
 
 
-def _located_spans(doc: Document, piece: Piece, shift: int) -> tuple[LocatedSpan, ...]:
+def _located_spans(doc: Document, piece: TextRange, shift: int) -> tuple[LocatedSpan, ...]:
     """The spans of the blocks in `piece`, cut to its characters; the spans count characters from `shift`.
 
     The chunk begins at the `char_start` of its first span, from which the offsets of spans in the chunk's text follow.

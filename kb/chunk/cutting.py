@@ -41,7 +41,7 @@ _CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextRange:
     """The characters `start`..`end` of the source text, which touch the blocks `first_block`..`last_block`."""
 
     start: int
@@ -98,7 +98,7 @@ def cut(
     doc: Document,
     block_ranges: _Ranges,
     sections: Iterator[range],
-    spans_of: Callable[[Piece], tuple[SourceSpan, ...]],
+    spans_of: Callable[[TextRange], tuple[SourceSpan, ...]],
     policy: ChunkPolicy,
 ) -> tuple[Chunk, ...]:
     """The chunks of `sections` (runs of block indexes, in order), their places named by `spans_of`.
@@ -130,19 +130,19 @@ def line_atoms(text: str, start: int, end: int, block: int, limit_tokens: float)
         yield from _fitting(text, line_start, line_end, block, limit_tokens)
 
 
-def _pieces(doc: Document, block_ranges: _Ranges, section: range, policy: ChunkPolicy) -> Iterator[Piece]:
+def _pieces(doc: Document, block_ranges: _Ranges, section: range, policy: ChunkPolicy) -> Iterator[TextRange]:
     """The pieces one section is cut into."""
     limit = max(MIN_TARGET_TOKENS, min(policy.target_tokens, WINDOW_TOKENS))
     start, end = block_ranges[section[0]][0], block_ranges[section[-1]][1]
     if estimate_tokens(doc.source_text[start:end]) <= limit:
-        yield Piece(start, end, section[0], section[-1])
+        yield TextRange(start, end, section[0], section[-1])
         return
     filled = limit - MARGIN_TOKENS
     overlap = min(policy.overlap_tokens, limit // 2)
     sizes = _Sizes(filled, WINDOW_TOKENS - MARGIN_TOKENS, overlap, filled * TINY_SHARE)
     packed = _packed([_atoms(doc, block_ranges, block, sizes) for block in section], sizes)
     for atoms in _with_overlap(packed, sizes):
-        yield Piece(atoms[0].start, atoms[-1].end, atoms[0].block, atoms[-1].block)
+        yield TextRange(atoms[0].start, atoms[-1].end, atoms[0].block, atoms[-1].block)
 
 
 def _atoms(doc: Document, block_ranges: _Ranges, block: int, sizes: _Sizes) -> _Atoms:
@@ -259,7 +259,7 @@ def _with_overlap(groups: Sequence[_Atoms], sizes: _Sizes) -> Iterator[_Atoms]:
 
 
 def _chunk(
-    doc: Document, block_ranges: _Ranges, piece: Piece, spans: tuple[SourceSpan, ...], policy: ChunkPolicy
+    doc: Document, block_ranges: _Ranges, piece: TextRange, spans: tuple[SourceSpan, ...], policy: ChunkPolicy
 ) -> Chunk:
     text = doc.source_text[piece.start : piece.end]
     blocks = doc.blocks[piece.first_block : piece.last_block + 1]

@@ -26,7 +26,7 @@ from kb.private import is_read_only, make_private_folder
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from kb.operations.answers.last_shown import Shown
+    from kb.operations.answers.last_shown import LastShown
     from kb.operations.opening.base import Base
     from kb.operations.opening.loaded_models import LoadedModels
 
@@ -284,7 +284,7 @@ class Call:
             click.get_current_context().call_on_close(self._session.close)
         return self._session
 
-    def remember(self, shown: Shown) -> None:
+    def remember(self, shown: LastShown) -> None:
         """Stores a list that is about to be printed, for `kb open N`; prints a note on stderr if it cannot be stored.
 
         It is stored before printing, as a reader may stop reading early (`kb search … | head -1`).

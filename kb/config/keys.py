@@ -68,7 +68,7 @@ def given(wanted: str) -> Rule:
     return Rule(lambda value: bool(value.strip()), wanted)
 
 
-class Section:
+class ConfigSection:
     """Values that cannot be changed. A plain class: named tuples would cost a cold search four milliseconds."""
 
     KEYS: Mapping[str, Key]
@@ -91,7 +91,7 @@ class Section:
     __hash__ = None  # type: ignore[assignment]
 
 
-class WorkspaceConfig(Section):
+class WorkspaceConfig(ConfigSection):
     """The folder of the notes, and which of them are indexed (gitignore syntax; `.kbignore` adds to `exclude`)."""
 
     root = key(
@@ -109,7 +109,7 @@ class WorkspaceConfig(Section):
     about = key("", "one line that says what this folder holds, for agents and for kb list sources")
 
 
-class SourceConfig(Section):
+class SourceConfig(ConfigSection):
     """A further folder, one for each `[[sources]]` table; its files are stored and cited as `NAME:path`."""
 
     name = key(
@@ -146,7 +146,7 @@ class SourceConfig(Section):
     about = key("", "one line that says what this folder holds, for agents and for kb list sources")
 
 
-class StorageConfig(Section):
+class StorageConfig(ConfigSection):
     """Where kb stores its files."""
 
     data_dir = key("${XDG_DATA_HOME:-~/.local/share}/kb", "where kb keeps what it makes")
@@ -183,7 +183,7 @@ class StorageConfig(Section):
     )
 
 
-class IndexingConfig(Section):
+class IndexingConfig(ConfigSection):
     """Limits of an ingest and of its engines; a file above them is an item of the report."""
 
     max_file_mb = key(256, "larger files, in megabytes, are reported, not read", at_least(1))
@@ -195,7 +195,7 @@ class IndexingConfig(Section):
     extract_memory_mb = key(1500, "the most megabytes of memory of such a process (Linux)", between(200, 1_000_000))
 
 
-class ComputeConfig(Section):
+class ComputeConfig(ConfigSection):
     """The Dask cluster that embeds and runs engines, where `scheduler` names one."""
 
     scheduler = key(
@@ -218,7 +218,7 @@ class ComputeConfig(Section):
         return "" if self.scheduler == "local" else self.scheduler
 
 
-class ChunkingConfig(Section):
+class ChunkingConfig(ConfigSection):
     """How documents are cut. Sizes are estimated tokens of the default embedder."""
 
     target_tokens = key(
@@ -235,7 +235,7 @@ class ChunkingConfig(Section):
     )
 
 
-class EmbeddingConfig(Section):
+class EmbeddingConfig(ConfigSection):
     """The model that embeds; with `provider` none passages are found by their words alone."""
 
     provider = key(
@@ -270,7 +270,7 @@ class EmbeddingConfig(Section):
     )
 
 
-class LlmConfig(Section):
+class LlmConfig(ConfigSection):
     """The model that writes answers."""
 
     provider = key(
@@ -305,14 +305,14 @@ class LlmConfig(Section):
     total_timeout_seconds = key(600.0, "how many seconds one answer may take in all", above_0(86_400))
 
 
-class ExtractConfig(Section):
+class ExtractConfig(ConfigSection):
     """What opens encrypted PDFs: the passwords themselves, or a command that prints them, one per line."""
 
     pdf_passwords: tuple[str, ...] = key((), "the passwords of encrypted PDFs; never shown, logged or written anywhere")
     pdf_passwords_command = key("", "a command that prints them, one per line; run once, for an encrypted PDF")
 
 
-class OcrConfig(Section):
+class OcrConfig(ConfigSection):
     """Settings of OCR."""
 
     enabled = key(True, "whether text is read from pixels: of images and scanned pages")
@@ -327,14 +327,14 @@ class OcrConfig(Section):
     page_dpi = key(300, "how fine a scanned page is rasterised for OCR, in dots an inch", between(72, 600))
 
 
-class CaptionConfig(Section):
+class CaptionConfig(ConfigSection):
     """Whether a vision model on the Ollama server (`models.llm.endpoint`) describes images, and which."""
 
     enabled = key(False, "whether a vision model on the Ollama server describes images")
     model = key("qwen2.5-vl:7b", "that model's name on the server", given("the name of a model"))
 
 
-class AudioConfig(Section):
+class AudioConfig(ConfigSection):
     """Settings of speech recognition."""
 
     enabled = key(True, "whether speech in recordings is transcribed")
@@ -350,7 +350,7 @@ class AudioConfig(Section):
     )
 
 
-class SearchConfig(Section):
+class SearchConfig(ConfigSection):
     """How hits are found and shown. benchmarks/RESULTS.md shows how `words_weight` was chosen."""
 
     default_k = key(10, "how many hits are shown when --k does not say", between(1, 1000))
@@ -380,7 +380,7 @@ class SearchConfig(Section):
     lexicon = key("lexicon.toml", 'a file of your own synonyms: synonyms = [["k8s", "kubernetes"], ["연차", "휴가"]]')
 
 
-class RerankConfig(Section):
+class RerankConfig(ConfigSection):
     """A cross-encoder that puts the first passages found in another order, where its `provider` is not none."""
 
     provider = key(
@@ -392,7 +392,7 @@ class RerankConfig(Section):
     passages = key(20, "how many of the first passages the cross-encoder reads for each question", between(1, 200))
 
 
-class RagConfig(Section):
+class RagConfig(ConfigSection):
     """How answers are made."""
 
     prompt_template_version = key(
@@ -430,7 +430,7 @@ class RagConfig(Section):
     )
 
 
-class PluginsConfig(Section):
+class PluginsConfig(ConfigSection):
     """What other packages bring, by their entry points: who reads files, and who cuts which (KIND=NAME)."""
 
     extractors: tuple[str, ...] = key(
@@ -441,7 +441,7 @@ class PluginsConfig(Section):
     )
 
 
-class EvalConfig(Section):
+class EvalConfig(ConfigSection):
     """What `kb eval` measures against."""
 
     suite = key(
@@ -451,7 +451,7 @@ class EvalConfig(Section):
     )
 
 
-class ExposureConfig(Section):
+class ExposureConfig(ConfigSection):
     """What is kept from whom, though it is indexed: globs over paths (gitignore syntax), and tags with their `#`."""
 
     never_to_mcp: tuple[str, ...] = key(
@@ -467,7 +467,7 @@ class ExposureConfig(Section):
     )
 
 
-class UiConfig(Section):
+class UiConfig(ConfigSection):
     """The colours and the language of `kb ui`."""
 
     theme = key(
@@ -488,7 +488,7 @@ class _Place:
         return config.path(getattr(config.storage, self._name))
 
 
-class Config(Section):
+class Config(ConfigSection):
     """All sections, and where the values came from. Paths are absolute."""
 
     workspace: WorkspaceConfig = WorkspaceConfig()
@@ -639,7 +639,7 @@ class Config(Section):
 
 
 SECTIONS: Mapping[str, Any] = {
-    field.replace("_", "."): type(value) for field, value in vars(Config).items() if isinstance(value, Section)
+    field.replace("_", "."): type(value) for field, value in vars(Config).items() if isinstance(value, ConfigSection)
 }
 """The sections by their names in the file, in order: `models.embedding`."""
 

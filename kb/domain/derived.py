@@ -259,7 +259,7 @@ class Inside:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StepJob:
     """The work of one step on one file. `on_progress` must be called every few seconds: a silent worker counts as hung.
 
     A step that takes minutes hands its partial result to `on_kept`. If the run is stopped, the next run gives that
@@ -285,7 +285,7 @@ class StepModule(Protocol):
         Raises: ModelMissing if it is not installed.
         """
 
-    def derive(self, job: Job) -> bytes:
+    def derive(self, job: StepJob) -> bytes:
         """The result as JSON. Raises: ExtractFailed for a file that cannot be read."""
 
 

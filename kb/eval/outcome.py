@@ -13,7 +13,7 @@ from kb.language.occurrences import occurrences, occurs
 from kb.store import queries
 
 
-class Expected(NamedTuple):
+class ExpectedResults(NamedTuple):
     """The expected results of a question: the grades of documents by path, and of passages by id.
 
     `names_passages`: the question expects lines or passages, not only whole documents. `sources` gives the file of each
@@ -26,7 +26,7 @@ class Expected(NamedTuple):
     sources: Mapping[str, str]
 
 
-def resolve(golden: GoldenSet, passages: Iterable[queries.PassageLines]) -> dict[str, Expected]:
+def resolve(golden: GoldenSet, passages: Iterable[queries.PassageLines]) -> dict[str, ExpectedResults]:
     """The expected results of each question in this index, by question id.
 
     Raises: GoldenInvalid with the expectations that are not in the index, and their lines.
@@ -37,7 +37,7 @@ def resolve(golden: GoldenSet, passages: Iterable[queries.PassageLines]) -> dict
         by_path[passage.workspace_path].append(passage)
         path_of[passage.doc_id] = path_of[passage.chunk_id] = passage.workspace_path
     problems: list[Problem] = []
-    found: dict[str, Expected] = {}
+    found: dict[str, ExpectedResults] = {}
     for question in golden.questions:
         try:
             found[question.id] = _resolve_question(question, by_path, path_of)
@@ -50,7 +50,7 @@ def resolve(golden: GoldenSet, passages: Iterable[queries.PassageLines]) -> dict
 
 def _resolve_question(
     question: Question, by_path: Mapping[str, Sequence[queries.PassageLines]], path_of: Mapping[str, str]
-) -> Expected:
+) -> ExpectedResults:
     documents: dict[str, int] = {}
     passages: dict[str, int] = {}
     sources: dict[str, str] = {}
@@ -62,7 +62,7 @@ def _resolve_question(
             sources[passage.workspace_path] = passage.source_path
             documents[passage.workspace_path] = max(expectation.grade, documents.get(passage.workspace_path, 0))
             passages[passage.chunk_id] = max(expectation.grade, passages.get(passage.chunk_id, 0))
-    return Expected(documents, passages, names_passages, sources)
+    return ExpectedResults(documents, passages, names_passages, sources)
 
 
 def _covered(
@@ -92,7 +92,7 @@ def _covered(
 
 
 def graded(
-    expected: Expected, hits: Sequence[Passage], holds: Callable[[Passage], bool | None]
+    expected: ExpectedResults, hits: Sequence[Passage], holds: Callable[[Passage], bool | None]
 ) -> Iterator[dict[str, Any]]:
     """The hits of a question as rows, each with the grades of its passage and document.
 

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress, Transcript, TranscriptSegment, result_json
+from kb.domain.derived import Engine, ExtractSettings, Progress, StepJob, Transcript, TranscriptSegment, result_json
 from kb.errors import ExtractFailed
 from kb.extract.decode import decode
 
@@ -24,7 +24,7 @@ def engine(settings: ExtractSettings) -> Engine:
     return _ENGINE
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The cues as the segments of a transcript, in JSON. Raises: ExtractFailed if there are none."""
     job.on_progress(Progress(0, 1))
     text = decode(job.data).text

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from kb.domain.citations import part_name
-from kb.domain.derived import Job
+from kb.domain.derived import StepJob
 from kb.domain.documents import Block, Document
 from kb.domain.ids import AssetId
 from kb.domain.kinds import family_of, media_type_of
@@ -78,7 +78,7 @@ def below(inner: Parts, over: tuple[str, ...] | None = None, **outer: str | int)
     return inner._replace(parts=tuple(parts), found=tuple(pictures))
 
 
-def file_parts(name: str, data: bytes, job: Job) -> Parts | None:
+def file_parts(name: str, data: bytes, job: StepJob) -> Parts | None:
     """The parts of a file inside the job's file; None for a kind that is not read inside others. Raises: KbError."""
     if picture_size(data) is not None:
         return Parts((), found=(FoundPicture("", name, lambda most_bytes: data[:most_bytes]),))
@@ -117,7 +117,7 @@ def _text_of(document: Document, block: Block, lines: list[str]) -> str:
     return "\n".join(lines[span.line_start - 1 : span.line_end])
 
 
-def read_inside(name: str, data: bytes, job: Job) -> tuple[Parts | None, str]:
+def read_inside(name: str, data: bytes, job: StepJob) -> tuple[Parts | None, str]:
     """The parts of a file inside the job's file, None if it has none, and why it cannot be read, else "".
 
     The limit on the size to which all inner files together expand is checked before one is opened: hundreds of files,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
-from kb.extract.page_content import HtmlBlock, Piece, content_of, is_beside
+from kb.extract.page_content import HtmlBlock, LineText, content_of, is_beside
 from kb.extract.page_metadata import PageMetadata
 from kb.extract.page_tokens import RAW, Tag, attributes_of, tokens
 
@@ -132,7 +132,7 @@ class _Reader:
         self._open: dict[str, int] = {}
         self._lists: list[_OpenList] = []
         self._tables: list[_OpenTable] = []
-        self._pieces: list[Piece] = []
+        self._pieces: list[LineText] = []
         self._is_spaced = False  # whether white space came after the last piece
         self._list: HtmlBlock | None = None
         self._language: str | None = None
@@ -295,16 +295,16 @@ class _Reader:
             self._linked_chars += len(text)
         if self._pieces and self._pieces[-1].line == line:
             between = " " if self._is_spaced and not is_pre else ""
-            self._pieces[-1] = Piece(line, self._pieces[-1].text + between + text)
+            self._pieces[-1] = LineText(line, self._pieces[-1].text + between + text)
         else:
-            self._pieces.append(Piece(line, text))
+            self._pieces.append(LineText(line, text))
         self._is_spaced = False
 
     # --- blocks -------------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
         """Ends the current block."""
-        pieces = [Piece(line, text.rstrip()) for line, text in self._pieces if text.strip()]
+        pieces = [LineText(line, text.rstrip()) for line, text in self._pieces if text.strip()]
         linked_chars, self._pieces, self._is_spaced, self._linked_chars = self._linked_chars, [], False, 0
         if not pieces:
             return
@@ -315,7 +315,7 @@ class _Reader:
             block.kind, block.language = "code", self._language
         elif heading is not None:
             block.kind, block.level, block.last_line = "heading", _HEADINGS[heading], pieces[-1].line
-            block.pieces = [Piece(pieces[0].line, " ".join(piece.text for piece in pieces).rstrip("¶# "))]
+            block.pieces = [LineText(pieces[0].line, " ".join(piece.text for piece in pieces).rstrip("¶# "))]
         elif self._lists and self._open.get("li"):
             self._add_item(block)
             return
@@ -334,8 +334,8 @@ class _Reader:
         mark = " " * len(mark) if inner.is_begun else mark
         indent = "  " * min(len(self._lists) - 1, 8)
         first, *rest = block.pieces
-        self._list.pieces.append(Piece(first.line, indent + mark + first.text))
-        self._list.pieces += (Piece(piece.line, indent + " " * len(mark) + piece.text) for piece in rest)
+        self._list.pieces.append(LineText(first.line, indent + mark + first.text))
+        self._list.pieces += (LineText(piece.line, indent + " " * len(mark) + piece.text) for piece in rest)
         inner.is_begun = True
 
     def _place(self, block: HtmlBlock) -> None:
@@ -365,10 +365,10 @@ class _Reader:
         pieces = []
         for number, (at, row) in enumerate(zip(filled, rows, strict=True)):
             line = min(block.pieces[0].line for cell in table.rows[at] for block in cell)
-            pieces.append(Piece(line, f"| {' | '.join(row)} |"))
+            pieces.append(LineText(line, f"| {' | '.join(row)} |"))
             following = table.rows[filled[1]] if number == 0 else []
             if has_headers and following and min(b.pieces[0].line for c in following for b in c) > line + 1:
-                pieces.append(Piece(line + 1, "|" + " --- |" * len(row)))
+                pieces.append(LineText(line + 1, "|" + " --- |" * len(row)))
         beside, main = inside[0].beside, inside[0].is_main
         headers, body = (rows[0], rows[1:]) if has_headers else ((), rows)
         read = HtmlBlock("table", pieces, headers=headers, rows=tuple(body), beside=beside, is_main=main)

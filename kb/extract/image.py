@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Job, ModelCaption, Progress, labelled_version
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, ModelCaption, Progress, StepJob, labelled_version
 from kb.domain.documents import Document, Metadata, Text
 from kb.domain.ids import AssetId
 from kb.domain.spans import CaptionSpan, PageSpan, RegionSpan
@@ -51,7 +51,7 @@ _MAX_SIDE = 5_000
 _ORIENTATION_TAG = 0x0112
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The recognised lines of every picture in the file, by its number from 1, as JSON. Raises: ExtractFailed."""
     from kb.extract.ocr.recognise import recognise
 

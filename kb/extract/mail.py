@@ -18,7 +18,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from kb.domain.citations import part_name
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress
+from kb.domain.derived import Engine, ExtractSettings, Progress, StepJob
 from kb.errors import ExtractFailed
 from kb.extract.decode import decode
 from kb.extract.flowing import below, page_parts, read_inside
@@ -44,18 +44,18 @@ def engine(settings: ExtractSettings) -> Engine:
     return kb_engine("mail-v2")
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The parts as JSON. Raises: ExtractFailed."""
     return listed(read(job), job)
 
 
-def read(job: Job) -> Parts:
+def read(job: StepJob) -> Parts:
     """The parts with the pictures found. Raises: ExtractFailed."""
     job.on_progress(Progress(0, 1))
     return _mailbox(job) if job.media_type == "mail/mbox" else _mail(job)
 
 
-def _mail(job: Job) -> Parts:
+def _mail(job: StepJob) -> Parts:
     """The parts of a file with one message, which also gives the metadata."""
     message = _Message(parsed_message(job.data), job)
     if not any(message.head(name) for name in _HEAD):
@@ -67,7 +67,7 @@ def _mail(job: Job) -> Parts:
     return read._replace(title=message.head("Subject"), created_at=message.date, notes=notes, user=user)
 
 
-def _mailbox(job: Job) -> Parts:
+def _mailbox(job: StepJob) -> Parts:
     """The parts of all messages of a mailbox, below their ids."""
     starts = [match.span() for match in _BEGIN.finditer(job.data) if _is_apart(job.data, match.start())]
     if not starts:
@@ -138,7 +138,7 @@ class _Body(NamedTuple):
 class _Message:
     """A message being read; `unread` are its attachments that were not read, `is_cut`: it has too many parts."""
 
-    def __init__(self, message: Message, job: Job) -> None:
+    def __init__(self, message: Message, job: StepJob) -> None:
         self._message, self._job = message, job
         self.unread: list[_Unread] = []
         self.is_cut = False

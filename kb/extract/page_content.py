@@ -39,7 +39,7 @@ _BESIDE_CLASS = re.compile(
 _JUDGED_BY_CLASS = frozenset("div section ul ol p span a table aside header form".split())
 
 
-class Piece(NamedTuple):
+class LineText(NamedTuple):
     """Text on one line of the source; `line` counts from 1."""
 
     line: int
@@ -57,7 +57,7 @@ class HtmlBlock:
     """
 
     kind: BlockKind
-    pieces: list[Piece]
+    pieces: list[LineText]
     level: int = 0
     language: str | None = None
     headers: tuple[str, ...] = ()

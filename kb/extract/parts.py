@@ -65,7 +65,7 @@ class FoundPicture(NamedTuple):
     path: tuple[str, ...] | None = None
 
 
-class Picture(NamedTuple):
+class PartPicture(NamedTuple):
     """A picture that OCR reads: the part it is in, and the hash of its bytes, "" if OCR was switched off."""
 
     part: str
@@ -86,7 +86,7 @@ class Parts(NamedTuple):
     updated_at: str | None = None
     notes: tuple[str, ...] = ()
     user: Mapping[str, Json] = {}
-    pictures: tuple[Picture, ...] = ()
+    pictures: tuple[PartPicture, ...] = ()
     found: tuple[FoundPicture, ...] = ()
 
     @property
@@ -227,7 +227,7 @@ def read_parts(data: bytes) -> Parts:
         for name, blocks, path in value.pop("parts")
     )
     pictures = tuple(
-        Picture(part, content, None if path is None else tuple(path))
+        PartPicture(part, content, None if path is None else tuple(path))
         for part, content, path in value.pop("pictures", ())
     )
     return Parts(parts, **value | {"notes": tuple(value["notes"]), "pictures": pictures})

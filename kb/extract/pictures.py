@@ -18,13 +18,13 @@ from functools import partial
 from typing import Protocol, cast
 from urllib.parse import unquote
 
-from kb.domain.derived import Inside, Job, OnProgress, Progress, Results, result_json
+from kb.domain.derived import Inside, OnProgress, Progress, Results, StepJob, result_json
 from kb.domain.ids import content_hash
 from kb.domain.kinds import PNG, family_of
 from kb.domain.text import counted
 from kb.errors import EngineFailed, ExtractFailed, KbError
 from kb.extract.ocr.tesseract import engine
-from kb.extract.parts import Parts, Picture, ReadPicture, has_pictures, read_parts
+from kb.extract.parts import PartPicture, Parts, ReadPicture, has_pictures, read_parts
 from kb.extract.registry import extractor_of
 
 __all__ = [
@@ -66,11 +66,11 @@ _BEFORE_END = 100
 class PartsReader(Protocol):
     """A module whose step is `parts`: it gives the parts of a file with the pictures found in it."""
 
-    def read(self, job: Job) -> Parts:
+    def read(self, job: StepJob) -> Parts:
         """The parts of the job's file. Raises: KbError."""
 
 
-def listed(read: Parts, job: Job) -> bytes:
+def listed(read: Parts, job: StepJob) -> bytes:
     """The parts of a file as JSON, with the pictures worth reading; these are hashed only if OCR is switched on."""
     hashed = job.settings.ocr is not None
     return worth_reading(read, Inside.of(job.data), job.on_progress if hashed else None).to_json()
@@ -78,7 +78,7 @@ def listed(read: Parts, job: Job) -> bytes:
 
 def worth_reading(read: Parts, inside: Inside, hashing: OnProgress | None = None) -> Parts:
     """The parts with the pictures worth reading, which are hashed if there is something to tell the progress."""
-    kept: list[Picture] = []
+    kept: list[PartPicture] = []
     unread = 0
     names, contents = set[str](), set[str]()
     for found in read.found:
@@ -102,7 +102,7 @@ def worth_reading(read: Parts, inside: Inside, hashing: OnProgress | None = None
         except KbError:
             unread += 1
             continue
-        kept.append(Picture(found.part, content, found.path))
+        kept.append(PartPicture(found.part, content, found.path))
     notes = [f"{counted(unread, 'picture')} in it not read: damaged, too large, or behind the first {MOST_PICTURES}"]
     return read._replace(pictures=tuple(kept), notes=(*read.notes, *notes * bool(unread)))
 
@@ -112,7 +112,7 @@ def is_needed(earlier: Results) -> bool:
     return has_pictures(earlier["parts"])
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The text of each picture by the hash of its content, as JSON; those in `job.kept` are not read again.
 
     Hands over the result of each picture, in the same form, as soon as it is read. Raises: ExtractFailed, ModelError.
@@ -161,7 +161,7 @@ def pictures_json(results: Mapping[str, bytes]) -> bytes:
     return result_json({"pictures": {content: json.loads(result) for content, result in results.items()}})
 
 
-def _read(data: bytes, job: Job, progress: Progress) -> bytes:
+def _read(data: bytes, job: StepJob, progress: Progress) -> bytes:
     """The result of a picture, as that of an image file."""
     from kb.extract import image
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, Job, labelled_version, result_json
+from kb.domain.derived import Derived, DerivedName, Engine, ExtractSettings, StepJob, labelled_version, result_json
 from kb.domain.documents import Document, Heading, Metadata, Text
 from kb.domain.ids import AssetId
 from kb.domain.kinds import PLUGIN_VERSION
@@ -35,7 +35,7 @@ class PluginStep:
         """The plugin's extractor as an engine, with the version of its package. Raises: ModelMissing."""
         return Engine(self.name, find_plugin("extractor", self.name).version)
 
-    def derive(self, job: Job) -> bytes:
+    def derive(self, job: StepJob) -> bytes:
         """The text and its blocks as JSON. Raises: ModelMissing where it is not installed, EngineFailed if it fails."""
         plugin = find_plugin("extractor", self.name)
         decoded = decode(job.data)

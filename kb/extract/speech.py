@@ -22,8 +22,8 @@ from kb.domain.derived import (
     DerivedName,
     Engine,
     ExtractSettings,
-    Job,
     Progress,
+    StepJob,
     Transcript,
     TranscriptSegment,
     labelled_version,
@@ -87,7 +87,7 @@ def engine(settings: ExtractSettings) -> Engine | None:
     return Engine(ENGINE, f"{program}-{METHOD_VERSION}", f"{model.name}-{model.version}+{settings.speech.language}")
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The transcript; each finished stretch is cached. Raises: ExtractFailed, ModelCorrupt."""
     speech, made_by = job.settings.speech, engine(job.settings)
     assert speech is not None
@@ -112,7 +112,7 @@ def derive(job: Job) -> bytes:
 class _CountedSound:
     """The samples of a recording, counted as they pass; reports the progress once per minute of sound."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: StepJob) -> None:
         self._job = job
         self._claimed_ms = duration_ms(job.data) or 0
         self._count = 0

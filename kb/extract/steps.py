@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kb.domain.derived import DerivedName, ExtractSettings, Inside, Job, OnKept, OnProgress, Progress, Results
+from kb.domain.derived import DerivedName, ExtractSettings, Inside, OnKept, OnProgress, Progress, Results, StepJob
 from kb.domain.kinds import MediaType
 from kb.errors import EngineFailed, KbError, ModelMissing, worded
 from kb.extract.registry import Step
@@ -23,7 +23,7 @@ class Work:
     kept: Results = field(default_factory=dict)
 
 
-class StepProgress(NamedTuple):
+class WorkerProgress(NamedTuple):
     """The message of a worker on the progress of a step."""
 
     name: DerivedName
@@ -55,7 +55,7 @@ def derive_steps(tell: Tell, work: Work, data: bytes) -> StepsDone:
         report = _reporter(step.name, tell)
         kept = work.kept.get(step.name)
         keep, inside = _keeper(step.name, tell), Inside.of(data)
-        job = Job(data, work.media_type, earlier, work.settings, report, kept, keep, inside)
+        job = StepJob(data, work.media_type, earlier, work.settings, report, kept, keep, inside)
         report(Progress(0, 0))
         try:
             results[step.name] = module.derive(job)
@@ -80,7 +80,7 @@ def derive_steps(tell: Tell, work: Work, data: bytes) -> StepsDone:
 
 
 def _reporter(name: DerivedName, tell: Tell) -> OnProgress:
-    return lambda progress: tell(StepProgress(name, progress))
+    return lambda progress: tell(WorkerProgress(name, progress))
 
 
 def _keeper(name: DerivedName, tell: Tell) -> OnKept:

@@ -26,7 +26,7 @@ def may_name_days(text: str) -> bool:
     return any(word in words(_SIGNS, "english") or word.startswith(_CENTURIES) for word in written)
 
 
-class TimeSpan(NamedTuple):
+class DaySpan(NamedTuple):
     """The first and last day named in a text; `phrase` is their wording, `rest` the text without it.
 
     `is_whole`: the text names nothing else, and `rest` is the whole text. `is_relative`: they are counted from today.
@@ -80,7 +80,7 @@ _YEAR = r"(?P<year>(?:19|20)\d{2})"
 _COUNTED_FROM_TODAY = ("name", "which", "count", "days")
 
 
-def time_span(text: str, today: date) -> TimeSpan | None:
+def time_span(text: str, today: date) -> DaySpan | None:
     """The first days that a text names, by the longest match; None without any."""
     if not may_name_days(text):
         return None
@@ -97,7 +97,7 @@ def time_span(text: str, today: date) -> TimeSpan | None:
     rest = _without(text, match)
     named = match.groupdict()
     phrase = re.sub(_LEAD, "", match[0].strip()).removesuffix("'s")
-    return TimeSpan(phrase, first, last, rest or text, not rest, any(named.get(group) for group in _COUNTED_FROM_TODAY))
+    return DaySpan(phrase, first, last, rest or text, not rest, any(named.get(group) for group in _COUNTED_FROM_TODAY))
 
 
 def _checked(days_of: Callable[[re.Match[str], date], _Days | None], match: re.Match[str], today: date) -> _Days | None:

@@ -98,7 +98,7 @@ def is_code(text: str, at: int) -> bool:
     return bool(fence)
 
 
-class Line(NamedTuple):
+class MarkedLine(NamedTuple):
     """A line `start`..`end`. `content` begins after its quotation marks (`depth` of them) and list marker."""
 
     start: int
@@ -110,8 +110,8 @@ class Line(NamedTuple):
 
 def _segments(text: str) -> Iterator[tuple[Range, bool]]:
     """Ranges that no sentence crosses, without headings, each with whether it is prose to cut further."""
-    paragraph: list[Line] = []
-    code: list[Line] = []
+    paragraph: list[MarkedLine] = []
+    code: list[MarkedLine] = []
     fence = ""
     in_table = False
     for line in text_lines(text):
@@ -143,7 +143,7 @@ def _segments(text: str) -> Iterator[tuple[Range, bool]]:
     yield from _paragraph(paragraph)
 
 
-def text_lines(text: str) -> Iterator[Line]:
+def text_lines(text: str) -> Iterator[MarkedLine]:
     """The lines of a Markdown text, each with its kind."""
     start = above = 0  # `above` is the length of the line above, where it begins a paragraph
     while start < len(text):
@@ -154,26 +154,26 @@ def text_lines(text: str) -> Iterator[Line]:
         kind = (match.lastgroup if match else None) or ("blank" if content == end else "text")
         if kind == "fence" and 0 < above <= end - start and text[start:end] == "~" * (end - start):
             content, kind = start, "text"  # it underlines a title of reStructuredText
-        yield Line(start, content, end, kind, text.count(">", start, content))
+        yield MarkedLine(start, content, end, kind, text.count(">", start, content))
         above = end - start if kind == "text" and not above else 0
         start = end + 1
 
 
-def _whole(lines: list[Line]) -> Iterator[tuple[Range, bool]]:
+def _whole(lines: list[MarkedLine]) -> Iterator[tuple[Range, bool]]:
     if lines:
         yield (lines[0].start, lines[-1].end), False
 
 
-def _paragraph(lines: list[Line]) -> Iterator[tuple[Range, bool]]:
+def _paragraph(lines: list[MarkedLine]) -> Iterator[tuple[Range, bool]]:
     if lines:
         yield (lines[0].content, lines[-1].end), lines[0].kind != "row"
 
 
-def _fence(text: str, line: Line) -> str:
+def _fence(text: str, line: MarkedLine) -> str:
     return text[line.start : line.content].lstrip(" \t>")
 
 
-def _starts_a_paragraph(text: str, paragraph: list[Line], line: Line) -> bool:
+def _starts_a_paragraph(text: str, paragraph: list[MarkedLine], line: MarkedLine) -> bool:
     """Whether a line does not continue the paragraph's last one.
 
     A line break is deliberate where the line's first word would have fitted on the line before, within the

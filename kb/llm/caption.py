@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import io
 
-from kb.domain.derived import CaptionSettings, Engine, ExtractSettings, Job, ModelCaption, result_json
+from kb.domain.derived import CaptionSettings, Engine, ExtractSettings, ModelCaption, StepJob, result_json
 from kb.errors import ExtractFailed, ModelError, ModelMissing, worded
 from kb.models.requirements import lacking_packages, require
 from kb.runtimes.ollama_http import OllamaServer, Timeouts, pulled_models, require_pulled
@@ -39,7 +39,7 @@ def engine(settings: ExtractSettings) -> Engine | None:
     return Engine("ollama", _METHOD_VERSION, caption.model)
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The caption. Raises: ExtractFailed, ModelError."""
     caption = job.settings.caption
     assert caption is not None

@@ -79,7 +79,7 @@ class ToolCalls:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, self._unknown(params.name))
-        progress = Progress(counts=not tool.writes)
+        progress = CallProgress(counts=not tool.writes)
         work = partial(self._run, tool, params.arguments or {}, progress.handle, client_name(ctx))
         try:
             result = await with_progress(ctx, progress, lambda: self.in_thread(work, progress.handle))
@@ -187,7 +187,7 @@ def _failed(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
-class Progress:
+class CallProgress:
     """The progress of a call: written by its thread, read by the event loop.
 
     Without `counts` it only grows by one at each report: the number of files that an ingest reads would count hidden
@@ -212,7 +212,7 @@ class Progress:
             self.message = str(event.kind).replace("_", " ")
 
 
-async def with_progress(ctx: Context, progress: Progress, work: Callable[[], Awaitable[T]]) -> T:
+async def with_progress(ctx: Context, progress: CallProgress, work: Callable[[], Awaitable[T]]) -> T:
     """Runs `work`; meanwhile reports progress, if the client asked for it."""
     if "progress_token" not in (ctx.meta or {}):
         return await work()
@@ -230,7 +230,7 @@ async def with_progress(ctx: Context, progress: Progress, work: Callable[[], Awa
     return found[0]
 
 
-async def _tell(ctx: Context, progress: Progress) -> None:
+async def _tell(ctx: Context, progress: CallProgress) -> None:
     told = 0.0
     while True:
         await anyio.sleep(_TOLD_EVERY_S)

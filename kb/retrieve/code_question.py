@@ -38,7 +38,7 @@ _QUOTED = re.compile(r"`([^`\n]+)`")
 ANY_KIND = "*"
 
 
-class Place(NamedTuple):
+class TraceLine(NamedTuple):
     """A line of a file as a stack trace or an error message names it."""
 
     path: str
@@ -70,7 +70,7 @@ class CodeQuestion(NamedTuple):
     qualified: tuple[str, ...]
     used: tuple[str, ...]
     owner_expr: str
-    places: tuple[Place, ...]
+    places: tuple[TraceLine, ...]
     files: tuple[str, ...]
     words_beside: int
     wants_tests: bool
@@ -255,13 +255,13 @@ def _says_nothing(word: str) -> bool:
     return pattern("code_words", "about_korean").fullmatch(word) is not None
 
 
-def _places(text: str) -> Iterator[Place]:
+def _places(text: str) -> Iterator[TraceLine]:
     """The places in a stack trace, innermost first: Python's traces end with it, others begin with it."""
     found = []
     for match in pattern("code_words", "frame").finditer(text):
         groups = match.groupdict()
         path, line = groups["python"] or groups["any"], groups["python_line"] or groups["any_line"]
-        found.append((bool(groups["python"]), Place(path.replace("\\", "/"), int(line))))
+        found.append((bool(groups["python"]), TraceLine(path.replace("\\", "/"), int(line))))
     is_python = bool(found) and found[0][0]
     yield from (place for _, place in (reversed(found) if is_python else found))
 

@@ -19,7 +19,7 @@ from kb.domain.search import Passage, SearchQuery, SearchResult
 from kb.domain.text import file_name
 from kb.language.lists import english_stopwords, pattern, table
 from kb.language.names import dotted, parts_of, singular, squashed
-from kb.retrieve.code_question import ANY_KIND, FEW_WORDS, CodeQuestion, Place, names_tests, read_code_question
+from kb.retrieve.code_question import ANY_KIND, FEW_WORDS, CodeQuestion, TraceLine, names_tests, read_code_question
 from kb.retrieve.filters import passing
 from kb.retrieve.index import Index
 from kb.retrieve.search import code_label
@@ -216,7 +216,7 @@ def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
     return gained if question.words_beside <= FEW_WORDS else gained * weight("among_words")
 
 
-def _place_in(row: Passage, places: Sequence[Place]) -> Place | None:
+def _place_in(row: Passage, places: Sequence[TraceLine]) -> TraceLine | None:
     """The place of a stack trace that is in the chunk, if any; one of two paths may be the end of the other."""
     if not places:
         return None

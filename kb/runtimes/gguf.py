@@ -36,7 +36,7 @@ _GAVE_UP = "the model may need more memory than there is"
 _CHAT_TEMPLATE, _RERANK_TEMPLATE = "tokenizer.chat_template", "tokenizer.chat_template.rerank"
 
 
-class Piece(NamedTuple):
+class GeneratedPiece(NamedTuple):
     """A piece of the answer, in whole characters, and how many tokens have been made so far."""
 
     text: str
@@ -65,7 +65,7 @@ class GgufRuntime(Protocol):
 
     def pieces(
         self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
-    ) -> Generator[Piece | None, None, None]:
+    ) -> Generator[GeneratedPiece | None, None, None]:
         """The pieces of an answer of `most` tokens at most; None when the model ends it; closing it stops the model.
 
         Raises: StreamBroken.
@@ -140,7 +140,7 @@ class LlamaCpp(GgufRuntime):
 
     def pieces(
         self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
-    ) -> Generator[Piece | None, None, None]:
+    ) -> Generator[GeneratedPiece | None, None, None]:
         """A piece per token, empty while a character is not whole. Raises: StreamBroken."""
         api, llama = self._api, self._llama
         llama.reset()
@@ -152,7 +152,7 @@ class LlamaCpp(GgufRuntime):
                 if api.llama_vocab_is_eog(self._vocabulary, token):
                     yield None
                     return
-                yield Piece(decoder.decode(llama.detokenize([token])), made)
+                yield GeneratedPiece(decoder.decode(llama.detokenize([token])), made)
                 if made == most:
                     return
         except RuntimeError as error:
@@ -251,7 +251,7 @@ class Xllamacpp(GgufRuntime):
 
     def pieces(
         self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
-    ) -> Generator[Piece | None, None, None]:
+    ) -> Generator[GeneratedPiece | None, None, None]:
         """A piece per whole character or token. Raises: StreamBroken."""
         asked = {
             "prompt": list(prompt),
@@ -269,7 +269,7 @@ class Xllamacpp(GgufRuntime):
                 if line.startswith(b"data: "):
                     event = json.loads(line.removeprefix(b"data: "))
                     ends = event["stop"] and event["stop_type"] == "eos"
-                    yield None if ends else Piece(event["content"], event["tokens_predicted"])
+                    yield None if ends else GeneratedPiece(event["content"], event["tokens_predicted"])
 
     def embed(self, text: str) -> list[float]:
         """The vector of a text, not normalised."""

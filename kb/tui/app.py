@@ -44,7 +44,7 @@ from kb.tui.marked import Judgements, MarkedRow
 from kb.tui.rows import clean_line, step_line
 from kb.tui.screens import DoctorScreen, DocumentsScreen, RunsScreen
 from kb.tui.strings import words
-from kb.tui.widgets import NARROW, Found, Line, Preview, Row
+from kb.tui.widgets import NARROW, LineInput, Preview, ResultList, Row
 
 DEBOUNCE_S = 0.03  # keys within this time, or while the last question is answered, are one question
 MORE = 20  # hits that come at the end of the list
@@ -88,9 +88,9 @@ class SearchApp(App[None]):
         self._judged = Judgements(session)
         self._k = 0  # how many hits were asked for
         self._waiting = WaitingKeys()
-        self._input = Line(placeholder=self._say("placeholder"), id="line")
+        self._input = LineInput(placeholder=self._say("placeholder"), id="line")
         self._both = Horizontal(id="both")
-        self._found = Found(self._say, id="found")
+        self._found = ResultList(self._say, id="found")
         self._document = Preview(id="preview")
         self._known = Static("", id="status", markup=False)
         self._keys = Static("", id="keys", markup=False)
@@ -245,7 +245,7 @@ class SearchApp(App[None]):
             self._line = f"?{clean_line(answer.question)}"
         self._show_answer(answer)
 
-    def on_found_marked(self, event: Found.Marked) -> None:
+    def on_found_marked(self, event: ResultList.Marked) -> None:
         """Shows the document of the marked row."""
         self._row.show_document(event.row)
 
@@ -284,7 +284,7 @@ class SearchApp(App[None]):
         """Runs an action on the hits, after the search for all that was typed before the key."""
         self._input.once_passed(act)
 
-    def on_line_passed(self, event: Line.Passed) -> None:
+    def on_line_passed(self, event: LineInput.Passed) -> None:
         """Runs the action now, or when the hits are shown."""
         self._waiting.do(event.act)
 

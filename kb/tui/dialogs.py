@@ -24,7 +24,7 @@ from kb.domain.results.viewing import FacetCount, Facets
 from kb.tui.rows import clean, clean_line
 from kb.tui.strings import Say, strings
 from kb.tui.styled import rendered
-from kb.tui.widgets import Line
+from kb.tui.widgets import LineInput
 
 Chosen = TypeVar("Chosen")
 
@@ -101,7 +101,7 @@ class ListDialog(ModalScreen[Chosen]):
     def __init__(self, title: str, placeholder: str, hint: str, *, classes: str) -> None:
         super().__init__()
         self._heading, self._hint, self._in_class = title, hint, classes
-        self._line = Line(placeholder=placeholder, id="narrow")
+        self._line = LineInput(placeholder=placeholder, id="narrow")
         self._list = OptionList(markup=False)
 
     def compose(self) -> ComposeResult:

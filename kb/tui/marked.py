@@ -17,7 +17,7 @@ from kb.operations.opening.base import Base
 from kb.tui.asking import Asking, ask_in_thread
 from kb.tui.rows import clean_line, matched_words
 from kb.tui.strings import words
-from kb.tui.widgets import Found, Preview, Row, ShownLines, cited_text, shown_lines
+from kb.tui.widgets import Preview, ResultList, Row, ShownLines, cited_text, shown_lines
 
 GOOD, BAD = "✓", "✗"
 
@@ -76,7 +76,7 @@ class MarkedRow:
         self,
         app: App[None],
         session: Base,
-        found: Found,
+        found: ResultList,
         document: Preview,
         asking: Asking,
         status: Callable[[str], None],

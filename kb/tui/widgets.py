@@ -48,7 +48,7 @@ NARROW = 100  # cells; on a narrower screen the document is below the hits, whos
 MOST_CHARACTERS = 1_500  # as on the page; a pasted book would be searched for and drawn at each key
 
 
-class Line(Input):
+class LineInput(Input):
     """An input that handles keys in the order they were typed.
 
     Textual inserts a letter at once, but runs Ctrl-U or Backspace later, after the key went through the widgets around:
@@ -112,7 +112,7 @@ class Rows(OptionList):
         event.prevent_default()
 
 
-class Found(Vertical):
+class ResultList(Vertical):
     """The list of results, with the text of an answer above it."""
 
     class Marked(Message):

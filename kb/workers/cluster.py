@@ -22,9 +22,9 @@ from uuid import uuid4
 from kb.domain.ids import content_hash
 from kb.domain.ingest_events import ClusterProgress
 from kb.errors import ClusterFailed, worded
-from kb.workers.cluster_tasks import Call, Pending, answered, called
-from kb.workers.pool import Done, Lost
-from kb.workers.scheduler import Place, connected, is_in_clear, lost, tasks_lost_with
+from kb.workers.cluster_tasks import Pending, TaskCall, answered, called
+from kb.workers.pool import Lost, Returned
+from kb.workers.scheduler import ClusterAddress, connected, is_in_clear, lost, tasks_lost_with
 
 Facts: TypeAlias = Mapping[str, str]
 """What a machine holds, by name, with its version or hash: kb, models, engines."""
@@ -41,7 +41,7 @@ _MOST_TRIES = 3
 _CHECKS_AT_ONCE = 16
 
 
-class Check(NamedTuple):
+class WorkerCheck(NamedTuple):
     """A check of a worker: it runs `ask(*arguments)`, which returns its facts; `wanted` are those of this machine."""
 
     ask: Callable[..., Facts]
@@ -61,7 +61,7 @@ class WorkerState:
 class Cluster:
     """A connection to a scheduler and the tasks submitted through it, to be closed."""
 
-    def __init__(self, place: Place, check: Check) -> None:
+    def __init__(self, place: ClusterAddress, check: WorkerCheck) -> None:
         """Begins to check the workers. Raises: ClusterFailed; ConfigError for another machine's address in clear."""
         self._place = place
         self._check = check
@@ -149,7 +149,7 @@ class Cluster:
         """Whether a task of that weight may ever be submitted."""
         return weight_bytes <= self._place.in_flight_bytes
 
-    def submit(self, function: Callable[..., object], calls: Iterable[Call], needs: Iterable[str]) -> list[Pending]:
+    def submit(self, function: Callable[..., object], calls: Iterable[TaskCall], needs: Iterable[str]) -> list[Pending]:
         """Submits the function, named by its module, for each call, to workers with what it needs.
 
         Many calls at once take a third of the time, here and at the scheduler. A result that a call does not accept is
@@ -387,7 +387,7 @@ class Cluster:
                     is_accepted = False
                 if is_accepted:
                     self._done += 1
-                    self._finish(task, Done(value))
+                    self._finish(task, Returned(value))
                 else:
                     self._refuse(task, worker, "returned a result that cannot be right")
             case (str(worker), *_):
@@ -420,7 +420,7 @@ class Cluster:
     def _lose(self, task: Pending, workers: int) -> None:
         self._finish(task, Lost(f"was lost with {workers} workers", by_limit=False, by_cluster=True))
 
-    def _finish(self, task: Pending, result: Done | Lost) -> None:
+    def _finish(self, task: Pending, result: Returned | Lost) -> None:
         self._tasks.discard(task)
         task.running = None
         task.payload = b""

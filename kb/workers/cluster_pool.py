@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from kb.errors import ClusterFailed
 from kb.workers.cluster import Cluster
-from kb.workers.cluster_tasks import Call, Pending
-from kb.workers.pool import Done, Limits, Lost, WorkerPool
+from kb.workers.cluster_tasks import Pending, TaskCall
+from kb.workers.pool import Limits, Lost, Returned, WorkerPool
 
 Key = TypeVar("Key")
 
@@ -37,19 +37,19 @@ class ClusterPool(Generic[Key]):
         self._needs = needs
         self._accepts = accepts
         self._result_bytes = result_bytes
-        self._keys: dict[Future[Done | Lost], tuple[Key, Pending]] = {}
+        self._keys: dict[Future[Returned | Lost], tuple[Key, Pending]] = {}
 
     def submit(self, key: Key, function: Callable[..., object], *arguments: object) -> None:
         """Hands `function(tell, *arguments)` to a process of a worker."""
-        call = Call(
+        call = TaskCall(
             (self._limits, function, *arguments),
-            lambda reply: isinstance(reply, Lost) or (isinstance(reply, Done) and self._accepts(key, reply.value)),
+            lambda reply: isinstance(reply, Lost) or (isinstance(reply, Returned) and self._accepts(key, reply.value)),
             self._result_bytes,
         )
         (task,) = self._cluster.submit(in_process, (call,), self._needs(key))
         self._keys[task.answer] = key, task
 
-    def replies(self, timeout_s: float) -> Iterator[tuple[Key, Done | Lost]]:
+    def replies(self, timeout_s: float) -> Iterator[tuple[Key, Returned | Lost]]:
         """The results that have arrived; waits `timeout_s` at most for the first. Raises: ClusterFailed at the end."""
         ended = wait(self._keys, timeout_s, FIRST_COMPLETED).done if self._keys else ()
         failure = None
@@ -60,7 +60,7 @@ class ClusterPool(Generic[Key]):
             except ClusterFailed as error:
                 failure = error
                 continue
-            yield key, reply.value if isinstance(reply, Done) else reply
+            yield key, reply.value if isinstance(reply, Returned) else reply
         if failure is not None:
             raise failure
 
@@ -68,7 +68,7 @@ class ClusterPool(Generic[Key]):
 _here = threading.local()
 
 
-def in_process(limits: Limits, function: Callable[..., object], *arguments: object) -> Done | Lost:
+def in_process(limits: Limits, function: Callable[..., object], *arguments: object) -> Returned | Lost:
     """Runs on a worker: calls the function in a process within limits, so that a crash does not end the worker."""
     pool: WorkerPool[None] | None = getattr(_here, "pool", None)
     if pool is None:

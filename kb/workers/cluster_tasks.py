@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kb.domain.ids import content_hash
-from kb.workers.pool import Done, Lost
+from kb.workers.pool import Lost, Returned
 
 
-class Call(NamedTuple):
+class TaskCall(NamedTuple):
     """A call of a function: its arguments, the check of its result, and about how large the result is."""
 
     arguments: tuple[object, ...]
@@ -30,14 +30,14 @@ class Pending:
     accepts: Callable[[Any], bool]
     weight_bytes: int
     release: Callable[[Pending], None]
-    answer: Future[Done | Lost] = field(default_factory=Future)
+    answer: Future[Returned | Lost] = field(default_factory=Future)
     tries: int = 0
     losses: int = 0  # workers lost with it, under earlier keys
     avoided: set[str] = field(default_factory=set)
     allowed: frozenset[str] = frozenset()
     running: Any = None  # distributed.Future
 
-    def result(self, timeout_s: float | None = None) -> Done | Lost:
+    def result(self, timeout_s: float | None = None) -> Returned | Lost:
         """Waits for the result of the function. Raises: TimeoutError; ClusterFailed if the cluster is gone."""
         done = self.answer.result(timeout_s)
         self.release(self)

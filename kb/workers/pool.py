@@ -73,7 +73,7 @@ class Told(NamedTuple):
     value: Any
 
 
-class Done(NamedTuple):
+class Returned(NamedTuple):
     """What a function returned. A process that is not `is_sound` runs no other task."""
 
     value: Any
@@ -160,7 +160,7 @@ class WorkerPool(Generic[Key]):
         """Gives `function(tell, *arguments)` to a process, as module and name; `has_room` must be True."""
         self._hand_over(_Task(key, pickle.dumps((function, arguments, self._limits.quiet_wall_s))))
 
-    def replies(self, timeout_s: float) -> Iterator[tuple[Key, Told | Done | Lost]]:
+    def replies(self, timeout_s: float) -> Iterator[tuple[Key, Told | Returned | Lost]]:
         """The messages of the processes; waits up to `timeout_s` for the first."""
         while True:
             try:
@@ -175,7 +175,7 @@ class WorkerPool(Generic[Key]):
                 self._discard(worker)
                 yield from [(task.key, Lost(passed, by_limit=True)) for task in worker.tasks]
 
-    def run(self, key: Key, function: Callable[..., object], *arguments: object) -> Done | Lost:
+    def run(self, key: Key, function: Callable[..., object], *arguments: object) -> Returned | Lost:
         """Runs one task and waits for its result, dropping what else is reported. For a pool of one process."""
         with self._one_at_a_time:
             self.submit(key, function, *arguments)
@@ -199,7 +199,7 @@ class WorkerPool(Generic[Key]):
         with suppress(BrokenPipeError, ConnectionResetError):  # a dead process shows in `replies`
             worker.spawned.inbox.send_bytes(task.message)
 
-    def _answered(self, worker: _Worker[Key], reply: Told | Done) -> Iterator[tuple[Key, Told | Done | Lost]]:
+    def _answered(self, worker: _Worker[Key], reply: Told | Returned) -> Iterator[tuple[Key, Told | Returned | Lost]]:
         worker.note_progress()
         if isinstance(reply, Told):
             yield worker.tasks[0].key, reply
@@ -267,9 +267,9 @@ def main() -> None:
 
             signal.alarm(until_given_up_s)
             try:
-                reply = Done(function(tell, *arguments))
+                reply = Returned(function(tell, *arguments))
             except Suspect as suspect:
-                reply = Done(suspect.value, is_sound=False)
+                reply = Returned(suspect.value, is_sound=False)
             signal.alarm(0)
             outbox.send_bytes(pickle.dumps(reply))
     remove_scratch(scratch)

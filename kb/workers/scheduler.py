@@ -16,7 +16,7 @@ LOCAL = "local"
 _CONNECT_S = 15
 
 
-class Place(NamedTuple):
+class ClusterAddress(NamedTuple):
     """The address of a cluster, and the most bytes of tasks and results that may be under way at a time."""
 
     address: str
@@ -44,7 +44,7 @@ def _is_here(host: str) -> bool:
     return bool(found)
 
 
-def connected(place: Place) -> tuple[Any, Any]:
+def connected(place: ClusterAddress) -> tuple[Any, Any]:
     """A client of the scheduler, and the local cluster if one was started. Raises: ConfigError, ClusterFailed."""
     if place.address != LOCAL and is_in_clear(place.address) and not place.is_insecure:
         raise ConfigError(

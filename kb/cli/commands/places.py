@@ -14,7 +14,7 @@ from kb.domain.results.fetched import Fetched, FetchedPlace, FetchRequest, Fetch
 from kb.domain.results.inspection import LinkRow
 from kb.domain.text import plain, plain_line
 from kb.errors import UsageError
-from kb.operations.answers.last_shown import Place, last_shown
+from kb.operations.answers.last_shown import ShownPlace, last_shown
 from kb.operations.answers.open_citation import as_the_shell_would, find_opening, run_opening
 from kb.operations.fetch.fetch import LEAST_TOKENS, MOST_CONTEXT_LINES, fetch
 from kb.operations.inspect.links import related_documents
@@ -74,7 +74,7 @@ def fetch_command(
     return 1 if fetched.failures else 0
 
 
-def _numbered(call: Call, typed: str) -> Place | None:
+def _numbered(call: Call, typed: str) -> ShownPlace | None:
     """The place with that number in the list shown last; None for other text."""
     shown = last_shown(call.config.last_shown) if typed.isdecimal() and len(typed) <= 4 else None
     return None if shown is None else shown.numbered(int(typed))

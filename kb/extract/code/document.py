@@ -19,7 +19,7 @@ from kb.domain.spans import CodeSpan
 from kb.domain.symbols import OBJECT_KINDS, Symbol, SymbolUse
 from kb.domain.text import WorkspacePath
 from kb.extract.code.grammars import GRAMMARS, lacking_module, parser_version
-from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, Part, objects_of, parts_of
+from kb.extract.code.sections import OVERLAP_LINES, PARAGRAPH_LINES, FilePart, objects_of, parts_of
 from kb.extract.code.syntax import Mark, TooCostly, is_suspicious, parse, parse_in_worker
 from kb.extract.decode import decode
 from kb.extract.document_builder import DocumentBuilder, written_lines
@@ -187,7 +187,7 @@ def _by_section(lines: Sequence[str], language: str, file_name: str) -> _Read:
     return _Read(units, tuple(symbols))
 
 
-def _named(part: Part, lines: Sequence[str], language: str, start: int, end: int) -> Symbol:
+def _named(part: FilePart, lines: Sequence[str], language: str, start: int, end: int) -> Symbol:
     """The symbol of a part, or of an object inside a part; `start` and `end` are the lines of the part."""
     signature = next((line.strip() for line in lines[part.start - 1 : end] if not _is_comment(line)), "")
     return Symbol(

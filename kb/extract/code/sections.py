@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 
-class Part(NamedTuple):
+class FilePart(NamedTuple):
     """A part of a file that begins at line `start`, from 1, and ends before the next part.
 
     `qualified` is the full name of an object (OBJECT_KINDS) if it differs from `name`.
@@ -24,7 +24,7 @@ class Part(NamedTuple):
     qualified: str = ""
 
 
-_Finder: TypeAlias = Callable[[Sequence[str], str], Iterator[Part]]
+_Finder: TypeAlias = Callable[[Sequence[str], str], Iterator[FilePart]]
 """Finds parts, or objects, in the lines of a file with a given name."""
 
 PARAGRAPH_LINES = 80
@@ -61,24 +61,24 @@ _SQL_NAME = re.compile(
 )
 
 
-def parts_of(lines: Sequence[str], language: str, file_name: str) -> list[Part]:
+def parts_of(lines: Sequence[str], language: str, file_name: str) -> list[FilePart]:
     """The parts of a file in the order of its lines; empty if the file must be cut by paragraphs."""
     return list(_SPLITTERS[language](lines, file_name)) if language in _SPLITTERS else []
 
 
-def objects_of(lines: Sequence[str], language: str, file_name: str) -> list[Part]:
+def objects_of(lines: Sequence[str], language: str, file_name: str) -> list[FilePart]:
     """The objects that a file declares in addition to its parts, each at its line."""
     return list(_OBJECTS[language](lines, file_name)) if language in _OBJECTS else []
 
 
-def _dockerfile(lines: Sequence[str], _: str) -> Iterator[Part]:
+def _dockerfile(lines: Sequence[str], _: str) -> Iterator[FilePart]:
     """A part for each stage, with the comment above it. A stage without a name gets the name of its image."""
     for number, match in _matches(_FROM, lines):
         start = _above(lines, number)
-        yield Part(start, match["stage"], "stage") if match["stage"] else _image(start, match["image"])
+        yield FilePart(start, match["stage"], "stage") if match["stage"] else _image(start, match["image"])
 
 
-def _base_images(lines: Sequence[str], _: str) -> Iterator[Part]:
+def _base_images(lines: Sequence[str], _: str) -> Iterator[FilePart]:
     """The base images of named stages, except images that are earlier stages."""
     stages: set[str] = set()
     for number, match in _matches(_FROM, lines):
@@ -88,13 +88,13 @@ def _base_images(lines: Sequence[str], _: str) -> Iterator[Part]:
             stages.add(match["stage"].lower())
 
 
-def _image(line: int, image: str) -> Part:
+def _image(line: int, image: str) -> FilePart:
     """The object for a base image, without registry, path and tag: `docker.io/library/redis:7` is called redis."""
     name = re.sub(r"(?<=\w)[:@].*", "", image.rpartition("/")[2])
-    return Part(line, name.strip("${}") or image, "image", image)
+    return FilePart(line, name.strip("${}") or image, "image", image)
 
 
-def _yaml(lines: Sequence[str], file_name: str) -> Iterator[Part]:
+def _yaml(lines: Sequence[str], file_name: str) -> Iterator[FilePart]:
     """Each Kubernetes resource, each job of a CI file, each service of a Compose file; else each top-level key."""
     documents = [1, *(number + 1 for number, line in enumerate(lines, 1) if line.startswith("---"))]
     for first, after in zip(documents, [*documents[1:], len(lines) + 2], strict=True):
@@ -112,9 +112,9 @@ def _yaml(lines: Sequence[str], file_name: str) -> Iterator[Part]:
             yield from _keys(text, first)
 
 
-def _listed(lines: Sequence[str], first: int) -> list[Part]:
+def _listed(lines: Sequence[str], first: int) -> list[FilePart]:
     """The resources of a Kubernetes `List`; empty for anything else."""
-    found: list[Part] = []
+    found: list[FilePart] = []
     if not any(re.match(r"kind: *List\b", line) for line in lines):
         return found
     starts: list[int] = []
@@ -129,7 +129,7 @@ def _listed(lines: Sequence[str], first: int) -> list[Part]:
     return found
 
 
-def _resource(lines: Sequence[str], start: int) -> Part:
+def _resource(lines: Sequence[str], start: int) -> FilePart:
     """A Kubernetes object, by its kind and its name in `metadata`."""
     kind = name = ""
     indent: str | None = None
@@ -145,7 +145,7 @@ def _resource(lines: Sequence[str], start: int) -> Part:
             indent = _indent(line) if indent is None else indent
             if key == f"{indent}name" and not name:
                 name = _value(value)
-    return Part(start, name, "resource", f"{kind}/{name}") if name else Part(start, kind, "section")
+    return FilePart(start, name, "resource", f"{kind}/{name}") if name else FilePart(start, kind, "section")
 
 
 def _value(text: str) -> str:
@@ -158,16 +158,16 @@ def _indent(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-def _keys(lines: Sequence[str], first: int, kind: str = "section") -> Iterator[Part]:
+def _keys(lines: Sequence[str], first: int, kind: str = "section") -> Iterator[FilePart]:
     """The top-level keys of YAML lines as parts of that `kind`, without GitLab's settings."""
     for number, line in enumerate(lines, first):
         if (match := _YAML_KEY.match(line)) and not match["indent"]:
             name = match["name"].strip("\"'")
             is_setting = name in _GITLAB_KEYS or name.startswith(".")
-            yield Part(_above(lines, number, first), name, "section" if is_setting else kind)
+            yield FilePart(_above(lines, number, first), name, "section" if is_setting else kind)
 
 
-def _children(lines: Sequence[str], first: int, above: str, kind: str) -> Iterator[Part]:
+def _children(lines: Sequence[str], first: int, above: str, kind: str) -> Iterator[FilePart]:
     """The keys one level below the top-level key `above` of YAML lines."""
     inside, indent = False, ""
     for number, line in enumerate(lines, first):
@@ -177,10 +177,10 @@ def _children(lines: Sequence[str], first: int, above: str, kind: str) -> Iterat
         if not match["indent"]:
             inside, indent = match["name"] == above, ""
             if not inside:
-                yield Part(number, match["name"], "section")
+                yield FilePart(number, match["name"], "section")
         elif inside and (not indent or match["indent"] == indent):
             indent = match["indent"]
-            yield Part(_above(lines, number, first), match["name"].strip("\"'"), kind)
+            yield FilePart(_above(lines, number, first), match["name"].strip("\"'"), kind)
 
 
 def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[tuple[int, re.Match[str]]]:
@@ -190,16 +190,16 @@ def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[tuple[i
 def _matching(pattern: re.Pattern[str], kind: str) -> _Finder:
     """A finder whose parts begin at the lines that match `pattern`."""
 
-    def split(lines: Sequence[str], _: str) -> Iterator[Part]:
+    def split(lines: Sequence[str], _: str) -> Iterator[FilePart]:
         for number, match in _matches(pattern, lines):
             names = match.groupdict()
             name = " ".join(filter(None, (names.get("name") or names.get("bare"), names.get("first"))))
-            yield Part(_above(lines, number), name.strip(), kind)
+            yield FilePart(_above(lines, number), name.strip(), kind)
 
     return split
 
 
-def _xml(lines: Sequence[str], _: str) -> Iterator[Part]:
+def _xml(lines: Sequence[str], _: str) -> Iterator[FilePart]:
     """The children of the root element, recognised by the indentation of the first of them."""
     indent = None
     for number, line in enumerate(lines, 1):
@@ -209,10 +209,10 @@ def _xml(lines: Sequence[str], _: str) -> Iterator[Part]:
         width = len(line) - len(line.lstrip())
         indent = width if indent is None else indent
         if width == indent:
-            yield Part(number, match["name"], "section")
+            yield FilePart(number, match["name"], "section")
 
 
-def _sql(lines: Sequence[str], _: str) -> Iterator[Part]:
+def _sql(lines: Sequence[str], _: str) -> Iterator[FilePart]:
     """A part for each statement, with the comment above it; a trigger or function keeps its body."""
     begun: int | None = None
     depth, quoted = 0, False
@@ -231,11 +231,11 @@ def _sql(lines: Sequence[str], _: str) -> Iterator[Part]:
         yield _statement(lines, begun, len(lines))
 
 
-def _statement(lines: Sequence[str], start: int, end: int) -> Part:
+def _statement(lines: Sequence[str], start: int, end: int) -> FilePart:
     text = " ".join(line.split("--")[0].strip() for line in lines[start - 1 : end])
     match = _SQL_NAME.search(text)
     name = match["name"].strip('"`').rpartition(".")[2] if match and match["name"] else "statement"
-    return Part(_above(lines, start), name, "statement")
+    return FilePart(_above(lines, start), name, "statement")
 
 
 def _above(lines: Sequence[str], number: int, first: int = 1) -> int:
@@ -250,15 +250,15 @@ def _declared(pattern: re.Pattern[str], kind: str) -> _Finder:
     return lambda lines, _: (_package(number, match["name"], kind) for number, match in _matches(pattern, lines))
 
 
-def _package(line: int, name: str, kind: str = "package", publisher: str = "") -> Part:
+def _package(line: int, name: str, kind: str = "package", publisher: str = "") -> FilePart:
     """The object for a package, by the last part of its name: `github.com/spf13/cobra/v2` → cobra, `@scope/name` →
     name.
     """
     short = re.sub(r"(?<=.)/v\d+\Z", "", name).rpartition("/")[2]
-    return Part(line, short, kind, f"{publisher}:{name}" if publisher else name)
+    return FilePart(line, short, kind, f"{publisher}:{name}" if publisher else name)
 
 
-def _toml_package(lines: Sequence[str], _: str) -> Iterator[Part]:
+def _toml_package(lines: Sequence[str], _: str) -> Iterator[FilePart]:
     table = ""
     for number, line in enumerate(lines, 1):
         if match := _TABLE.match(line):
@@ -267,7 +267,7 @@ def _toml_package(lines: Sequence[str], _: str) -> Iterator[Part]:
             yield _package(number, match["name"])
 
 
-def _json_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
+def _json_package(lines: Sequence[str], file_name: str) -> Iterator[FilePart]:
     """The package that a package.json describes, by the least indented `name`."""
     named = [(len(match["indent"]), number, match["name"]) for number, match in _matches(_JSON_NAME, lines)]
     if named and file_name == "package.json":
@@ -275,7 +275,7 @@ def _json_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
         yield _package(number, name)
 
 
-def _maven_package(lines: Sequence[str], _: str) -> Iterator[Part]:
+def _maven_package(lines: Sequence[str], _: str) -> Iterator[FilePart]:
     """The artifact that a pom.xml describes, by the line indented like the first child of the root."""
     indent = next((_indent(line) for line in lines if line[:1].isspace() and _XML_CHILD.match(line)), "")
     own = {
@@ -288,7 +288,7 @@ def _maven_package(lines: Sequence[str], _: str) -> Iterator[Part]:
         yield _package(number, name, publisher=own.get("groupId", (0, ""))[1])
 
 
-def _helm_package(lines: Sequence[str], file_name: str) -> Iterator[Part]:
+def _helm_package(lines: Sequence[str], file_name: str) -> Iterator[FilePart]:
     if file_name == "Chart.yaml":
         yield from _declared(_HELM_NAME, "package")(lines, file_name)
 

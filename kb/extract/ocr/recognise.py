@@ -28,8 +28,8 @@ from kb.extract.ocr.tesseract import (
     ONE_LINE,
     SCATTERED,
     WHOLE_PAGE,
-    Line,
-    Word,
+    OcrLine,
+    OcrWord,
     method_version,
     read_areas,
 )
@@ -63,10 +63,10 @@ class _Read(NamedTuple):
     """A page after turning, and its lines by block, in the pixels of the page."""
 
     page: PageImage
-    blocks: tuple[tuple[Line, ...], ...]
+    blocks: tuple[tuple[OcrLine, ...], ...]
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[OcrLine]:
         """The lines of all blocks."""
         return [line for block in self.blocks for line in block]
 
@@ -127,20 +127,20 @@ def _evidence_at_a_look(page: PageImage, languages: str) -> float:
     return _evidence(_read_reduced(page, languages, WHOLE_PAGE))
 
 
-def _read_reduced(page: PageImage, languages: str, mode: int) -> list[Line]:
+def _read_reduced(page: PageImage, languages: str, mode: int) -> list[OcrLine]:
     """The lines that tesseract reads in a reduced copy, in the copy's pixels."""
     small = reduced(page.image)
     (lines,) = read_areas(small, [Rectangle(0, 0, *small.size)], languages, mode)
     return lines
 
 
-def _confidence(lines: Sequence[Line]) -> float:
+def _confidence(lines: Sequence[OcrLine]) -> float:
     """The mean confidence of the characters, 0 to 1; 0 without characters."""
     characters = sum(len(line.text) for line in lines)
     return sum(line.confidence * len(line.text) for line in lines) / characters if characters else 0.0
 
 
-def _evidence(lines: Sequence[Line]) -> float:
+def _evidence(lines: Sequence[OcrLine]) -> float:
     """The amount of text weighted by confidence; highest for an upright page."""
     return sum(len(word.text) * max(0.0, word.confidence - 0.5) for line in lines for word in line.words)
 
@@ -149,7 +149,7 @@ def _read(page: PageImage, languages: str) -> _Read:
     small = reduced(page.image)
     across, down = page.image.width / small.width, page.image.height / small.height
     areas = [area.scaled(across, down) for area in column_blocks(ink_of(small))]
-    found: list[Sequence[Line]] = [*read_areas(page.image, areas, languages, LINES)]
+    found: list[Sequence[OcrLine]] = [*read_areas(page.image, areas, languages, LINES)]
     for mode in (COLUMN, WHOLE_PAGE):  # other line-finding modes for a doubtful area
         doubtful = [at for at, lines in enumerate(found) if _is_doubtful(lines)]
         others = read_areas(page.image, [areas[at] for at in doubtful], languages, mode)
@@ -159,25 +159,25 @@ def _read(page: PageImage, languages: str) -> _Read:
     return _Read(page, tuple(with_doubtful_words_read_again(page.image, rows, languages)))
 
 
-def _is_doubtful(lines: Sequence[Line]) -> bool:
+def _is_doubtful(lines: Sequence[OcrLine]) -> bool:
     """Whether an area may be read better in another mode than the one that found these lines."""
     return _confidence(lines) < (_SURE_PAGE_CONFIDENCE if len(lines) >= _MANY_LINES else _SURE_AREA_CONFIDENCE)
 
 
-def _whole_rows(lines: Sequence[Line]) -> list[Line]:
+def _whole_rows(lines: Sequence[OcrLine]) -> list[OcrLine]:
     """The lines, with neighbours in a row joined if one of them is no longer than a cell."""
-    rows: list[Line] = []
+    rows: list[OcrLine] = []
     for line in lines:
         at = next((at for at, row in enumerate(rows) if _is_in_row(row, line)), None)
         if at is None:
             rows.append(line)
             continue
         left, right = sorted((rows[at], line), key=lambda each: each.area.left)
-        rows[at] = Line(f"{left.text} {right.text}", left.area.around(right.area), (*left.words, *right.words))
+        rows[at] = OcrLine(f"{left.text} {right.text}", left.area.around(right.area), (*left.words, *right.words))
     return rows
 
 
-def _is_in_row(row: Line, line: Line) -> bool:
+def _is_in_row(row: OcrLine, line: OcrLine) -> bool:
     one, other = row.area, line.area
     shared = min(one.bottom, other.bottom) - max(one.top, other.top)
     height = min(one.height, other.height)
@@ -185,7 +185,7 @@ def _is_in_row(row: Line, line: Line) -> bool:
     return is_beside and shared > height / 2 and min(one.width, other.width) < _CELL * height
 
 
-def _paragraphs(blocks: Sequence[Sequence[Line]]) -> Iterator[list[Line]]:
+def _paragraphs(blocks: Sequence[Sequence[OcrLine]]) -> Iterator[list[OcrLine]]:
     """The lines of each block, split where the white between two lines exceeds a line. A row of cells counts as one
     line.
     """
@@ -211,7 +211,7 @@ def _read_labels(page: PageImage, languages: str) -> _Read:
     return _Read(page, (tuple(sure),))
 
 
-def _label_areas(lines: Sequence[Line], size: tuple[int, int]) -> list[Rectangle]:
+def _label_areas(lines: Sequence[OcrLine], size: tuple[int, int]) -> list[Rectangle]:
     """The areas of a picture of `size` that contain labels, topmost first; empty if too few words are sure."""
     sure_words = ([word for word in line.words if word.confidence >= _SURE_LABEL_CONFIDENCE] for line in lines)
     found = [words for words in sure_words if any(_WHOLE_WORD.search(word.text) for word in words)]
@@ -221,7 +221,7 @@ def _label_areas(lines: Sequence[Line], size: tuple[int, int]) -> list[Rectangle
     return sorted((_around(words, size) for words in found), key=lambda area: (area.top, area.left))
 
 
-def _around(words: Sequence[Word], size: tuple[int, int]) -> Rectangle:
+def _around(words: Sequence[OcrWord], size: tuple[int, int]) -> Rectangle:
     """The area from the first to the last of a line's words, as tall as most of them."""
     reach = round(_LABEL_REACH * median(word.area.height for word in words))
     return Rectangle(

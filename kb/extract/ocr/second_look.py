@@ -15,7 +15,7 @@ from statistics import median
 from PIL.Image import Image
 
 from kb.extract.ocr.geometry import Rectangle
-from kb.extract.ocr.tesseract import ONE_LINE, Line, Word, read_areas, read_images
+from kb.extract.ocr.tesseract import ONE_LINE, OcrLine, OcrWord, read_areas, read_images
 
 KOREAN, ENGLISH = "kor", "eng"
 
@@ -38,8 +38,8 @@ _SMALLER = 0.75
 
 
 def with_doubtful_words_read_again(
-    image: Image, blocks: Sequence[tuple[Line, ...]], languages: str
-) -> Sequence[tuple[Line, ...]]:
+    image: Image, blocks: Sequence[tuple[OcrLine, ...]], languages: str
+) -> Sequence[tuple[OcrLine, ...]]:
     """The lines of each block, with doubtful words read again; unchanged unless both languages were read.
 
     Latin words of a page that shows Hangul are read as Korean, and so are the other words in its cells of Hangul and
@@ -49,8 +49,8 @@ def with_doubtful_words_read_again(
         return blocks
     blocks = _with_sure_figures(image, blocks)
     lines = [line for block in blocks for line in block]
-    latin: list[Word] = []
-    in_cells: list[Word] = []
+    latin: list[OcrWord] = []
+    in_cells: list[OcrWord] = []
     if any(_HANGUL.search(line.text) for line in lines):
         latin = [word for line in lines for word in line.words if _is_doubtful(word, _LATIN)]
         in_cells = [word for block in blocks for line in block for word in _alien_words(line, line_height(block))]
@@ -66,12 +66,12 @@ def with_doubtful_words_read_again(
     return [tuple(_replaced(line, better) for line in block) for block in blocks]
 
 
-def line_height(lines: Sequence[Line]) -> float:
+def line_height(lines: Sequence[OcrLine]) -> float:
     """The median height in pixels; 0 of no lines."""
     return median(line.area.height for line in lines) if lines else 0.0
 
 
-def cells(line: Line, height: float) -> list[list[Word]]:
+def cells(line: OcrLine, height: float) -> list[list[OcrWord]]:
     """The words of a line in groups, split where a gap is wider than in a sentence. `height` is that of the letters."""
     parted = [[line.words[0]]]
     for one, other in pairwise(line.words):
@@ -81,7 +81,7 @@ def cells(line: Line, height: float) -> list[list[Word]]:
     return parted
 
 
-def _alien_words(line: Line, height: float) -> Iterator[Word]:
+def _alien_words(line: OcrLine, height: float) -> Iterator[OcrWord]:
     """The words without Hangul in a row's cells of Hangul, and its doubtful figures; none of a line that is no row."""
     parted = cells(line, height)
     for cell in parted if len(parted) > 1 else ():
@@ -91,7 +91,7 @@ def _alien_words(line: Line, height: float) -> Iterator[Word]:
                 yield word
 
 
-def _in_korean(word: Word, read: Word | None) -> Word | None:
+def _in_korean(word: OcrWord, read: OcrWord | None) -> OcrWord | None:
     """The word read in Korean alone, where that is surer or adds Hangul after the same figures; else None."""
     tail = _HANGUL_END.search(read.text) if read else None
     if read is None or tail is None:
@@ -105,7 +105,7 @@ def _in_korean(word: Word, read: Word | None) -> Word | None:
     return word._replace(text=word.text[: places[digits - 1]] + tail[0])
 
 
-def _with_sure_figures(image: Image, blocks: Sequence[Sequence[Line]]) -> list[tuple[Line, ...]]:
+def _with_sure_figures(image: Image, blocks: Sequence[Sequence[OcrLine]]) -> list[tuple[OcrLine, ...]]:
     """The lines; a doubtful cell after the first of its row is read in English alone, where that gives figures."""
     rows = [tuple(_with_whole_cells(line, line_height(block)) for line in block) for block in blocks]
     doubtful = [
@@ -120,7 +120,7 @@ def _with_sure_figures(image: Image, blocks: Sequence[Sequence[Line]]) -> list[t
     pictures = [image.crop(area) for area in areas]
     pictures += [smaller.crop(area.scaled(_SMALLER, _SMALLER)) for area in areas]
     found = read_images(pictures, ENGLISH, ONE_LINE)
-    sure: dict[Word, Word] = {}
+    sure: dict[OcrWord, OcrWord] = {}
     for word, lines in zip([*doubtful, *doubtful], found, strict=True):
         if word not in sure and len(lines) == 1 and _FIGURES.fullmatch(lines[0].text):
             confidence = min(read.confidence for read in lines[0].words)
@@ -129,19 +129,19 @@ def _with_sure_figures(image: Image, blocks: Sequence[Sequence[Line]]) -> list[t
     return [tuple(_replaced(line, sure) for line in lines) for lines in rows]
 
 
-def _with_whole_cells(line: Line, height: float) -> Line:
+def _with_whole_cells(line: OcrLine, height: float) -> OcrLine:
     """The line, with the words of each doubtful cell without Hangul joined: tesseract may split a figure."""
-    words: list[Word] = []
+    words: list[OcrWord] = []
     for at, cell in enumerate(cells(line, height)):
         text = " ".join(word.text for word in cell)
         least = min(word.confidence for word in cell)
         is_one = at and least < _SURE_WORD_CONFIDENCE and text in line.text and not _HANGUL.search(text)
         area = reduce(Rectangle.around, (word.area for word in cell))
-        words += [Word(text, area, least)] if is_one else cell
+        words += [OcrWord(text, area, least)] if is_one else cell
     return line._replace(words=tuple(words))
 
 
-def _read_as(language: str, words: Sequence[Word], image: Image) -> dict[Word, Word]:
+def _read_as(language: str, words: Sequence[OcrWord], image: Image) -> dict[OcrWord, OcrWord]:
     """Words → the words read in their place with one language alone."""
     found = read_areas(image, [word.area for word in words], language, ONE_LINE)
     return {
@@ -151,15 +151,15 @@ def _read_as(language: str, words: Sequence[Word], image: Image) -> dict[Word, W
     }
 
 
-def _is_sure(read: Word, wanted: re.Pattern[str]) -> bool:
+def _is_sure(read: OcrWord, wanted: re.Pattern[str]) -> bool:
     return read.confidence >= _LEAST_SECOND_CONFIDENCE and bool(wanted.search(read.text))
 
 
-def _is_doubtful(word: Word, letters: re.Pattern[str]) -> bool:
+def _is_doubtful(word: OcrWord, letters: re.Pattern[str]) -> bool:
     return word.confidence < _SURE_WORD_CONFIDENCE and bool(letters.search(word.text))
 
 
-def _replaced(line: Line, better: Mapping[Word, Word]) -> Line:
+def _replaced(line: OcrLine, better: Mapping[OcrWord, OcrWord]) -> OcrLine:
     """The line with some of its words replaced, each in its place in the text."""
     text, at = line.text, 0
     for word in line.words:

@@ -37,7 +37,7 @@ _LINE_LEVEL, _WORD_LEVEL = 4, 5
 _MARGIN_PIXELS = 10
 
 
-class Word(NamedTuple):
+class OcrWord(NamedTuple):
     """A piece of a line (in Korean often a single syllable), its place, and its confidence, 0 to 1."""
 
     text: str
@@ -45,12 +45,12 @@ class Word(NamedTuple):
     confidence: float
 
 
-class Line(NamedTuple):
+class OcrLine(NamedTuple):
     """A recognised line: its text with the spaces that tesseract saw, its place, and its pieces."""
 
     text: str
     area: Rectangle
-    words: tuple[Word, ...]
+    words: tuple[OcrWord, ...]
 
     @property
     def confidence(self) -> float:
@@ -58,7 +58,7 @@ class Line(NamedTuple):
         characters = sum(len(word.text) for word in self.words)
         return sum(word.confidence * len(word.text) for word in self.words) / max(1, characters)
 
-    def moved(self, dx: int, dy: int) -> Line:
+    def moved(self, dx: int, dy: int) -> OcrLine:
         """The line and its words `dx` further right and `dy` further down."""
         words = tuple(word._replace(area=word.area.moved(dx, dy)) for word in self.words)
         return self._replace(area=self.area.moved(dx, dy), words=words)
@@ -101,13 +101,13 @@ def check_languages(languages: str) -> None:
     require(NEEDED_BY, lacking_tesseract(missing))
 
 
-def read_areas(image: Image, areas: Sequence[Rectangle], languages: str, mode: int) -> list[list[Line]]:
+def read_areas(image: Image, areas: Sequence[Rectangle], languages: str, mode: int) -> list[list[OcrLine]]:
     """The lines of each area of an image, in the image's pixels. Raises: ModelMissing, ExtractFailed, EngineFailed."""
     found = read_images([image.crop(area) for area in areas], languages, mode)
     return [[line.moved(area.left, area.top) for line in lines] for area, lines in zip(areas, found, strict=True)]
 
 
-def read_images(images: Sequence[Image], languages: str, mode: int) -> list[list[Line]]:
+def read_images(images: Sequence[Image], languages: str, mode: int) -> list[list[OcrLine]]:
     """The lines of each image, in its pixels. Raises: ModelMissing, ExtractFailed, EngineFailed."""
     from PIL import ImageOps
 
@@ -122,7 +122,7 @@ def read_images(images: Sequence[Image], languages: str, mode: int) -> list[list
     return [[line.moved(-_MARGIN_PIXELS, -_MARGIN_PIXELS) for line in lines] for lines in found]
 
 
-def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[Line]]:
+def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[list[OcrLine]]:
     """The lines of each picture file. All files must be in one directory, which the caller removes."""
     from pytesseract import TesseractError, TesseractNotFoundError
     from pytesseract.pytesseract import run_tesseract
@@ -153,9 +153,9 @@ def read_pictures(pictures: Sequence[Path], languages: str, mode: int) -> list[l
     ]
 
 
-def read_table(table: str, picture_count: int) -> list[list[Line]]:
+def read_table(table: str, picture_count: int) -> list[list[OcrLine]]:
     """The lines in tesseract's TSV output, by picture; words are separated by spaces."""
-    pictures: list[list[Line]] = [[] for _ in range(picture_count)]
+    pictures: list[list[OcrLine]] = [[] for _ in range(picture_count)]
     for row in table.splitlines()[1:]:
         fields = row.split("\t", 11)
         if len(fields) < 12:
@@ -164,9 +164,9 @@ def read_table(table: str, picture_count: int) -> list[list[Line]]:
         left, top, width, height = map(int, fields[6:10])
         area = Rectangle(left, top, left + width, top + height)
         if level == _LINE_LEVEL:
-            pictures[picture].append(Line("", area, ()))
+            pictures[picture].append(OcrLine("", area, ()))
         elif level == _WORD_LEVEL and fields[11].strip():
-            word = Word(fields[11].strip(), area, max(0.0, float(fields[10])) / 100)
+            word = OcrWord(fields[11].strip(), area, max(0.0, float(fields[10])) / 100)
             line = pictures[picture][-1]
             pictures[picture][-1] = line._replace(words=(*line.words, word))
     return [
@@ -175,7 +175,7 @@ def read_table(table: str, picture_count: int) -> list[list[Line]]:
     ]
 
 
-def _with_spaces(lines: Sequence[Line], text: str) -> Iterator[Line]:
+def _with_spaces(lines: Sequence[OcrLine], text: str) -> Iterator[OcrLine]:
     """The lines with spaces as in the plain text, because the table has a word for each Korean syllable."""
     by_letters: dict[str, list[str]] = {}
     for plain in text.splitlines():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress
+from kb.domain.derived import Engine, ExtractSettings, Progress, StepJob
 from kb.errors import ExtractFailed, worded
 from kb.extract.decode import decode
 from kb.extract.office.sheets import MOST_ROWS, sheet_parts
@@ -20,7 +20,7 @@ def engine(settings: ExtractSettings) -> Engine:
     return kb_engine("tables-v1")
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The parts as JSON. Raises: ExtractFailed."""
     job.on_progress(Progress(0, 1))
     decoded = decode(job.data)

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress
+from kb.domain.derived import Engine, ExtractSettings, Progress, StepJob
 from kb.errors import ExtractFailed, FileTooLarge, PasswordNeeded, worded
 from kb.extract.office.flow import Flow
 from kb.extract.office.package import MOST_EXPANDED_BYTES, Package, found, moment, text_at, too_large
@@ -63,13 +63,13 @@ def engine(settings: ExtractSettings) -> Engine:
     return Engine("olefile", f"{version('olefile')}-{_METHOD_VERSION}")
 
 
-def read(job: Job) -> Parts:
+def read(job: StepJob) -> Parts:
     """The parts with the pictures found. Raises: ExtractFailed, FileTooLarge, PasswordNeeded."""
     job.on_progress(Progress(0, 1))
     return (read_hwpx if job.media_type == "hangul/hwpx" else read_hwp)(job.data)
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The parts as JSON. Raises: ExtractFailed, FileTooLarge, PasswordNeeded."""
     return listed(read(job), job)
 
@@ -167,7 +167,7 @@ def _hwpx_rows(table: Element) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """The cells of each row, and the ids of its pictures. A cell that spans rows is repeated in each; one that spans
     columns is followed by empty cells.
     """
-    grid = Grid()
+    grid = CellGrid()
     for row in found(table, "tr"):
         for cell in found(row, "tc"):
             at, span = cell.find("cellAddr"), cell.find("cellSpan")
@@ -188,7 +188,7 @@ def _joined(holder: Element) -> str:
 
 
 @dataclass(slots=True)
-class Grid:
+class CellGrid:
     """The cells of a table, by row and column, from 0, and the names of the pictures that begin in each row."""
 
     cells: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -462,7 +462,7 @@ def decoded(units: bytes) -> str:
 
 def _hwp_rows(table: _Record) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """The cells of each row. A list header gives the place of a cell, and the paragraphs after it are its contents."""
-    grid = Grid()
+    grid = CellGrid()
     place: tuple[int, int, int] | None = None
     said: list[str] = []
     pictures: list[str] = []

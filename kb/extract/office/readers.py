@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress
+from kb.domain.derived import Engine, ExtractSettings, Progress, StepJob
 from kb.extract.books import read_epub, read_mhtml
 from kb.extract.diagrams import read_canvas, read_drawio, read_excalidraw
 from kb.extract.office.docx import read_docx
@@ -31,12 +31,12 @@ def engine(settings: ExtractSettings) -> Engine:
     return kb_engine("office-v2")
 
 
-def read(job: Job) -> Parts:
+def read(job: StepJob) -> Parts:
     """The parts with the pictures found. Raises: ExtractFailed, FileTooLarge."""
     job.on_progress(Progress(0, 1))
     return _READERS[job.media_type](job.data)
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The parts as JSON. Raises: ExtractFailed, FileTooLarge."""
     return listed(read(job), job)

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
 from kb.domain.citations import part_name
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress
+from kb.domain.derived import Engine, ExtractSettings, Progress, StepJob
 from kb.errors import ExtractFailed, FileTooLarge, worded
 from kb.extract.office.flow import is_header, table_rows
 from kb.extract.office.odf import joined, repeated, rows_within
@@ -64,12 +64,12 @@ def engine(settings: ExtractSettings) -> Engine:
     return Engine("calamine", f"{version('python-calamine')}-{_METHOD_VERSION}")
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The parts as JSON. Raises: ExtractFailed, FileTooLarge."""
     return listed(read(job), job)
 
 
-def read(job: Job) -> Parts:
+def read(job: StepJob) -> Parts:
     """The parts with the pictures found. Raises: ExtractFailed, FileTooLarge."""
     import python_calamine
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kb.domain.citations import Box
-from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, Job, OcrText, Progress, Results, labelled_version
+from kb.domain.derived import NOT_DERIVED, Derived, DerivedName, OcrText, Progress, Results, StepJob, labelled_version
 from kb.domain.documents import Document, Heading, Metadata, Payload, Table, Text
 from kb.domain.ids import AssetId, Json
 from kb.domain.spans import PageSpan
@@ -47,7 +47,7 @@ def is_needed(earlier: Results) -> bool:
     return bool(unusable_pages(earlier["pdf-text"]))
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The recognised lines of the pages without usable text, by page number from 1, as JSON. Raises: ExtractFailed."""
     from kb.extract.ocr.recognise import recognise
 

@@ -34,7 +34,7 @@ def bounds(boxes: Iterable[Sequence[float | object]]) -> Rectangle:
     return min(x0), min(y0), max(x1), max(y1)
 
 
-class Word(NamedTuple):
+class PdfWord(NamedTuple):
     """A word from MuPDF: its box, its text, and the numbers of its block, its line, and the word in the line."""
 
     x0: float

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from kb.extract.pdf.pages import RawBlock, Rectangle, Word, bounds
+from kb.extract.pdf.pages import PdfWord, RawBlock, Rectangle, bounds
 
 _SAME_LINE = 0.25  # of a line's height: lines whose tops are nearer are side by side
 
@@ -44,7 +44,7 @@ class _Line(NamedTuple):
     y0: float
     x1: float
     y1: float
-    words: Sequence[Word]
+    words: Sequence[PdfWord]
     number: int
 
 
@@ -60,19 +60,19 @@ def overlap(blocks: Sequence[RawBlock]) -> bool:
     return False
 
 
-def taken_apart(blocks: Sequence[RawBlock], words: Sequence[Word]) -> tuple[list[RawBlock], list[Word]]:
+def taken_apart(blocks: Sequence[RawBlock], words: Sequence[PdfWord]) -> tuple[list[RawBlock], list[PdfWord]]:
     """The blocks split by columns, and the words with the numbers of their new blocks.
 
     `Word.block` is an index into `blocks`, in the result an index into the new blocks.
     """
     parts: list[RawBlock] = []
-    renamed: list[Word] = []
-    by_block: list[list[Word]] = [[] for _ in blocks]
+    renamed: list[PdfWord] = []
+    by_block: list[list[PdfWord]] = [[] for _ in blocks]
     for word in words:
         by_block[word.block].append(word)
     for block, own in zip(blocks, by_block, strict=True):
         texts = block.text.split("\n")
-        by_line: dict[int, list[Word]] = {}
+        by_line: dict[int, list[PdfWord]] = {}
         for word in own:
             by_line.setdefault(word.line, []).append(word)
         runs = list(_runs([_Line(*bounds(line), line, number) for number, line in by_line.items()]))
@@ -127,7 +127,7 @@ class SpacedText:
         for lines in self._blocks:
             yield "\n".join("".join(letter.text for letter in line) for line in lines)
 
-    def words(self, numbers: Sequence[int]) -> Iterator[Word]:
+    def words(self, numbers: Sequence[int]) -> Iterator[PdfWord]:
         """The words of all blocks in MuPDF's form; `numbers` are the numbers to give the blocks."""
         for block, lines in zip(numbers, self._blocks, strict=True):
             for number, line in enumerate(lines):
@@ -139,7 +139,7 @@ class SpacedText:
                         parts[-1].append(letter)
                 for at, part in enumerate(filter(None, parts)):
                     text = "".join(letter.text for letter in part)
-                    yield Word(*bounds(letter.box for letter in part), text, block, number, at)
+                    yield PdfWord(*bounds(letter.box for letter in part), text, block, number, at)
 
 
 def _letters(line: Mapping[str, Any]) -> Iterator[_Letter]:

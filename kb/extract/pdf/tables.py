@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from kb.extract.pdf.pages import RawBlock, Rectangle, Word, bounds
+from kb.extract.pdf.pages import PdfWord, RawBlock, Rectangle, bounds
 
 _THIN = 3.0  # points: a rectangle thinner than this is a line
 _NEAR = 3.0  # points: two lines nearer than this are one
@@ -28,10 +28,10 @@ _MOST_CUT = 0.1  # of a grid's filled cells: with more cut sentences it is no ta
 _SAME_LINE = 0.5  # of the letters' height: words whose middles are nearer are on one line
 _LEAST_UNRULED_ROWS = 3  # lines that may be rows by their place alone; fewer must hold numbers
 
-Cells: TypeAlias = dict[tuple[int, int], list[Word]]
+Cells: TypeAlias = dict[tuple[int, int], list[PdfWord]]
 
 
-class Line(NamedTuple):
+class RuledLine(NamedTuple):
     """A straight line: its position across its direction, and its start and end along its direction."""
 
     at: float
@@ -39,12 +39,12 @@ class Line(NamedTuple):
     end: float
 
 
-class Grid(NamedTuple):
+class TableGrid(NamedTuple):
     """The edges of a table's columns and rows, in points, and the vertical lines between the columns."""
 
     xs: Sequence[float]
     ys: Sequence[float]
-    uprights: Sequence[Line]
+    uprights: Sequence[RuledLine]
 
     def cell_at(self, x: float, y: float) -> tuple[int, int] | None:
         """The row and column of the cell at a point, None outside; a cell across several columns counts as its first
@@ -69,25 +69,25 @@ class Grid(NamedTuple):
 
 def grids(
     drawings: Sequence[Mapping[str, Any]], page_size: tuple[float, float], turned: Callable[[Rectangle], Rectangle]
-) -> Iterator[Grid]:
+) -> Iterator[TableGrid]:
     """The grids on a page, topmost first. `page_size` is in points as displayed; `turned` maps lines to the displayed
     page.
     """
-    across: list[Line] = []
-    down: list[Line] = []
+    across: list[RuledLine] = []
+    down: list[RuledLine] = []
     for drawing in drawings:
         for x0, y0, x1, y1 in _edges(drawing["items"], page_size, turned):
             if y1 - y0 <= _THIN < x1 - x0:
-                across.append(Line(y0, x0, x1))
+                across.append(RuledLine(y0, x0, x1))
             elif x1 - x0 <= _THIN < y1 - y0:
-                down.append(Line(x0, y0, y1))
+                down.append(RuledLine(x0, y0, y1))
     if len(across) + len(down) > _MOST_LINES:
         return
     found = []
     for level, upright in _crossing(_joined(across), _joined(down)):
         ys, xs = _merged(line.at for line in level), _merged(line.at for line in upright)
         if len(xs) >= _LEAST_LINES and len(ys) >= _LEAST_LINES:
-            found.append(Grid(xs, ys, upright))
+            found.append(TableGrid(xs, ys, upright))
     yield from sorted(found, key=lambda grid: grid.ys[0])
 
 
@@ -107,9 +107,9 @@ def _edges(
                 yield from ((x0, y0, x1, y0), (x0, y1, x1, y1), (x0, y0, x0, y1), (x1, y0, x1, y1))
 
 
-def _joined(lines: Sequence[Line]) -> list[Line]:
+def _joined(lines: Sequence[RuledLine]) -> list[RuledLine]:
     """The lines in order of position; lines that continue each other are joined."""
-    whole: list[Line] = []
+    whole: list[RuledLine] = []
     open_from = 0
     for line in sorted(lines):
         while open_from < len(whole) and whole[open_from].at < line.at - _NEAR / 2:
@@ -117,14 +117,16 @@ def _joined(lines: Sequence[Line]) -> list[Line]:
         for index in range(open_from, len(whole)):
             other = whole[index]
             if line.start <= other.end + _NEAR and other.start <= line.end + _NEAR:
-                whole[index] = Line(other.at, min(line.start, other.start), max(line.end, other.end))
+                whole[index] = RuledLine(other.at, min(line.start, other.start), max(line.end, other.end))
                 break
         else:
             whole.append(line)
     return whole
 
 
-def _crossing(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[list[Line], list[Line]]]:
+def _crossing(
+    across: Sequence[RuledLine], down: Sequence[RuledLine]
+) -> Iterator[tuple[list[RuledLine], list[RuledLine]]]:
     """Groups of lines that touch each other, directly or through others. Both arguments are in order of position."""
     group = list(range(len(across) + len(down)))
 
@@ -139,7 +141,7 @@ def _crossing(across: Sequence[Line], down: Sequence[Line]) -> Iterator[tuple[li
         for other in range(first, last):
             if down[other].start - _NEAR <= level.at <= down[other].end + _NEAR:
                 group[root(len(across) + other)] = root(index)
-    members: dict[int, tuple[list[Line], list[Line]]] = {}
+    members: dict[int, tuple[list[RuledLine], list[RuledLine]]] = {}
     for index, line in enumerate([*across, *down]):
         members.setdefault(root(index), ([], []))[index >= len(across)].append(line)
     yield from members.values()
@@ -154,7 +156,7 @@ def _merged(positions: Iterator[float]) -> list[float]:
     return found
 
 
-def with_tables(blocks: Sequence[RawBlock], found: Sequence[Grid], words: Sequence[Word]) -> list[RawBlock]:
+def with_tables(blocks: Sequence[RawBlock], found: Sequence[TableGrid], words: Sequence[PdfWord]) -> list[RawBlock]:
     """The page's blocks, with its ruled tables in place of the words inside them."""
     taken: set[int] = set()
     tables = []
@@ -183,7 +185,7 @@ def _markdown(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|" + " --- |" * len(filled[0]), *lines[1:]])
 
 
-def _cuts_sentences(grid: Grid, words: Sequence[Word], inside: Mapping[int, tuple[int, int]]) -> bool:
+def _cuts_sentences(grid: TableGrid, words: Sequence[PdfWord], inside: Mapping[int, tuple[int, int]]) -> bool:
     """Whether vertical lines run through words, or between words no further apart than in a sentence."""
     cuts = 0
     for index, (row, _) in inside.items():
@@ -200,7 +202,7 @@ def _cuts_sentences(grid: Grid, words: Sequence[Word], inside: Mapping[int, tupl
     return cuts > _MOST_CUT * len(set(inside.values()))
 
 
-def _rows(grid: Grid, cells: Mapping[tuple[int, int], Sequence[Word]], row: int) -> Iterator[list[str]]:
+def _rows(grid: TableGrid, cells: Mapping[tuple[int, int], Sequence[PdfWord]], row: int) -> Iterator[list[str]]:
     """The texts of one ruled row; several rows if each of its lines is a row without a rule below."""
     columns = range(len(grid.xs) - 1)
     whole = {column: list(cells[row, column]) for column in columns if (row, column) in cells}
@@ -209,9 +211,9 @@ def _rows(grid: Grid, cells: Mapping[tuple[int, int], Sequence[Word]], row: int)
         yield [" ".join(word.text.replace("\u00a0", " ") for word in line.get(column, ())) for column in columns]
 
 
-def _lines(row: Mapping[int, Sequence[Word]]) -> list[dict[int, list[Word]]]:
+def _lines(row: Mapping[int, Sequence[PdfWord]]) -> list[dict[int, list[PdfWord]]]:
     """The words of a row line by line, by their column."""
-    lines: list[dict[int, list[Word]]] = []
+    lines: list[dict[int, list[PdfWord]]] = []
     middle = 0.0
     placed = [(column, word) for column, words in row.items() for word in words]
     for column, word in sorted(placed, key=lambda pair: pair[1].y0 + pair[1].y1):
@@ -223,7 +225,9 @@ def _lines(row: Mapping[int, Sequence[Word]]) -> list[dict[int, list[Word]]]:
     return [{column: sorted(words) for column, words in line.items()} for line in lines]
 
 
-def _are_rows(grid: Grid, row: Mapping[int, Sequence[Word]], lines: Sequence[Mapping[int, Sequence[Word]]]) -> bool:
+def _are_rows(
+    grid: TableGrid, row: Mapping[int, Sequence[PdfWord]], lines: Sequence[Mapping[int, Sequence[PdfWord]]]
+) -> bool:
     """Whether each line is a row: all span the columns, and none continues the previous one."""
     if len(lines) < 2 or len(row) < 2:
         return False
@@ -238,11 +242,11 @@ def _are_rows(grid: Grid, row: Mapping[int, Sequence[Word]], lines: Sequence[Map
     return not any(_is_wrapped(grid, column, lines) for column in row if column not in numbers)
 
 
-def _is_number(words: Sequence[Word]) -> bool:
+def _is_number(words: Sequence[PdfWord]) -> bool:
     return len(words) == 1 and any(map(str.isdigit, words[0].text))
 
 
-def _is_wrapped(grid: Grid, column: int, lines: Sequence[Mapping[int, Sequence[Word]]]) -> bool:
+def _is_wrapped(grid: TableGrid, column: int, lines: Sequence[Mapping[int, Sequence[PdfWord]]]) -> bool:
     """Whether a line of a column ends because the next word does not fit."""
     written = [line[column] for line in lines if column in line]
     left, right = min(words[0].x0 for words in written), max(words[-1].x1 for words in written)
@@ -256,7 +260,7 @@ def _is_wrapped(grid: Grid, column: int, lines: Sequence[Mapping[int, Sequence[W
     return False
 
 
-def _left_over(blocks: Sequence[RawBlock], words: Sequence[Word], taken: set[int]) -> Iterator[RawBlock]:
+def _left_over(blocks: Sequence[RawBlock], words: Sequence[PdfWord], taken: set[int]) -> Iterator[RawBlock]:
     """The blocks without the words that were put into a table; `Word.block` is an index into `blocks`."""
     touched = {words[index].block for index in taken}
     for number, block in enumerate(blocks):

@@ -15,10 +15,19 @@ from importlib.metadata import version
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kb.domain.derived import Engine, ExtractSettings, Job, Progress
+from kb.domain.derived import Engine, ExtractSettings, Progress, StepJob
 from kb.errors import ExtractFailed, PasswordNeeded, worded
 from kb.extract.pdf.layout import cover_title, lay_out
-from kb.extract.pdf.pages import REPAIRED_NOTE, OutlineEntry, PdfText, RawBlock, RawPage, Rectangle, Word, body_height
+from kb.extract.pdf.pages import (
+    REPAIRED_NOTE,
+    OutlineEntry,
+    PdfText,
+    PdfWord,
+    RawBlock,
+    RawPage,
+    Rectangle,
+    body_height,
+)
 from kb.extract.pdf.repairs import SpacedText, lacks_spaces, overlap, taken_apart, whole_paragraphs
 from kb.extract.pdf.tables import grids, with_tables
 from kb.models.requirements import lacking_packages, require
@@ -79,7 +88,7 @@ def load_engine(tell: object) -> None:
     import pymupdf  # noqa: F401
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The text of all pages, as `PdfText` in JSON.
 
     Raises: ExtractFailed for a file that is no PDF, is encrypted, or has no page that can be read.
@@ -138,7 +147,7 @@ def open_pdf(data: bytes, passwords: Sequence[str] = ()) -> pymupdf.Document:
 
 
 @contextmanager
-def page_of(job: Job, number: int) -> Iterator[pymupdf.Page]:
+def page_of(job: StepJob, number: int) -> Iterator[pymupdf.Page]:
     """A page of the job's PDF, counted from 1. Raises: PasswordNeeded; ExtractFailed if there is no such page."""
     with open_pdf(job.data, job.settings.pdf_passwords) as pdf:
         if not 1 <= number <= pdf.page_count:
@@ -163,7 +172,7 @@ def _pdf_faults() -> tuple[type[Exception], ...]:
     )
 
 
-def _raw_pages(pdf: pymupdf.Document, notes: list[str], job: Job) -> Iterator[RawPage | None]:
+def _raw_pages(pdf: pymupdf.Document, notes: list[str], job: StepJob) -> Iterator[RawPage | None]:
     """Each page as MuPDF reads it, None for an unreadable one."""
     faults = _pdf_faults()
     labels = _labels(pdf)
@@ -204,7 +213,7 @@ def _raw_page(page: pymupdf.Page, label: str | None) -> RawPage:
     if is_merged or found_grids:  # words are read only then: they take as long as the text
         places = {each[5]: part for each, part in zip(found, parts, strict=True)}
         read = text_page.extractWORDS() if spaced is None else spaced.words([each[5] for each in found])
-        words = [Word(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in read]
+        words = [PdfWord(*turned(word[:4]), word[4], places[word[5]], *word[6:]) for word in read]
         if is_merged:
             blocks, words = taken_apart(blocks, words)
         if found_grids:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.domain.derived import ExtractSettings, Job
+from kb.domain.derived import ExtractSettings, StepJob
 from kb.extract.pdf.pages import bounds
 from kb.extract.pdf.text import engine as pdf_engine
 from kb.extract.pdf.text import page_of
@@ -60,7 +60,7 @@ def engine(settings: ExtractSettings) -> Engine:
     return pdf_engine(settings)._replace(settings=_DRAWN_AS)
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The picture as PNG, or as JPEG if the PNG of a whole page is large. Raises: ExtractFailed for a missing page."""
     import pymupdf
 

@@ -11,10 +11,10 @@ from itertools import groupby, pairwise
 from math import atan2, pi
 from typing import TYPE_CHECKING
 
-from kb.domain.derived import Engine, ExtractSettings, Job, OcrText
+from kb.domain.derived import Engine, ExtractSettings, OcrText, StepJob
 from kb.domain.results.viewing import PageWords, PlacedWord, TextLine
 from kb.domain.text import stored_text
-from kb.extract.pdf.pages import Rectangle, Word, bounds
+from kb.extract.pdf.pages import PdfWord, Rectangle, bounds
 from kb.extract.pdf.repairs import SpacedText, lacks_spaces
 from kb.extract.pdf.text import engine as pdf_engine
 from kb.extract.pdf.text import page_of, turning
@@ -33,7 +33,7 @@ def engine(settings: ExtractSettings) -> Engine:
     return pdf_engine(settings)._replace(settings=_READ_AS)
 
 
-def derive(job: Job) -> bytes:
+def derive(job: StepJob) -> bytes:
     """The words, as `PageWords` in JSON. Raises: ExtractFailed for a missing page."""
     with page_of(job, json.loads(job.earlier["page-words"])) as page:
         return PageWords(page.number + 1, page.rect.width, page.rect.height, tuple(_lines(page))).to_json()
@@ -59,7 +59,7 @@ def _lines(page: pymupdf.Page) -> Iterator[TextLine]:
     if lacks_spaces(text_page.extractText()):
         words = list(SpacedText(text_page.extractRAWDICT()).words([block["number"] for block in blocks]))
     else:
-        words = [Word(*word) for word in text_page.extractWORDS()]
+        words = [PdfWord(*word) for word in text_page.extractWORDS()]
     pymupdf.TOOLS.set_small_glyph_heights(False)
     turned = turning(page)
     directions = {(block["number"], at): line["dir"] for block in blocks for at, line in enumerate(block["lines"])}

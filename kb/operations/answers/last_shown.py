@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kb.domain.answers import Answer  # a search need not load it
 
 
-class Place(NamedTuple):
+class ShownPlace(NamedTuple):
     """A numbered place of a list: its citation, the file on this machine, and its vault where several were searched."""
 
     number: int
@@ -28,14 +28,14 @@ class Place(NamedTuple):
     vault: str | None = None
 
 
-class Shown(NamedTuple):
+class LastShown(NamedTuple):
     """The numbered places that the last search or answer printed, with its question."""
 
     command: str
     question: str
-    places: tuple[Place, ...]
+    places: tuple[ShownPlace, ...]
 
-    def numbered(self, number: int, more: str = "") -> Place:
+    def numbered(self, number: int, more: str = "") -> ShownPlace:
         """The place with that number. Raises: UsageError, whose hint gives the valid numbers and `more`."""
         found = next((place for place in self.places if place.number == number), None)
         if found is None:
@@ -46,30 +46,32 @@ class Shown(NamedTuple):
         return found
 
 
-def shown_hits(result: SearchResult) -> Shown:
+def shown_hits(result: SearchResult) -> LastShown:
     """The hits of a search by their ranks."""
-    places = tuple(Place(hit.rank, hit.citation, hit.source_path, hit.vault) for hit in result.hits)
-    return Shown("search", result.query.text, places)
+    places = tuple(ShownPlace(hit.rank, hit.citation, hit.source_path, hit.vault) for hit in result.hits)
+    return LastShown("search", result.query.text, places)
 
 
-def shown_files(result: SearchResult) -> Shown:
+def shown_files(result: SearchResult) -> LastShown:
     """The files of a search, numbered in order; each file is listed once, with its best hit."""
     best: dict[str, Passage] = {}
     for hit in result.hits:
         best.setdefault(hit.source_path, hit)
-    places = (Place(number, each.citation, path, each.vault) for number, (path, each) in enumerate(best.items(), 1))
-    return Shown("search", result.query.text, tuple(places))
+    places = (
+        ShownPlace(number, each.citation, path, each.vault) for number, (path, each) in enumerate(best.items(), 1)
+    )
+    return LastShown("search", result.query.text, tuple(places))
 
 
-def shown_answer(answer: Answer) -> Shown:
+def shown_answer(answer: Answer) -> LastShown:
     """The places of an answer by their markers; those of a refusal, which have no markers, are numbered in order."""
     marked = {int(each.marker[1:-1]): each for each in answer.citations if each.marker is not None}
     numbered = marked or dict(enumerate(answer.citations, 1))
-    places = tuple(Place(number, each.citation, each.source_path) for number, each in numbered.items())
-    return Shown("ask", answer.question, places)
+    places = tuple(ShownPlace(number, each.citation, each.source_path) for number, each in numbered.items())
+    return LastShown("ask", answer.question, places)
 
 
-def keep_shown(file: Path, shown: Shown) -> str | None:
+def keep_shown(file: Path, shown: LastShown) -> str | None:
     """Stores the shown list for the next `kb open`; returns the reason if it cannot be stored."""
     if not file.parent.is_dir():
         return None  # no knowledge base, so no place was shown
@@ -90,20 +92,20 @@ def forget_shown(file: Path, paths: Set[str]) -> None:
     try:
         shown = last_shown(file)
     except StoreError:
-        shown = Shown("", "", ())
+        shown = LastShown("", "", ())
     if shown is not None and (not shown.places or any(place.citation.path in paths for place in shown.places)):
         file.unlink(missing_ok=True)
 
 
-def last_shown(file: Path) -> Shown | None:
+def last_shown(file: Path) -> LastShown | None:
     """The list shown last; None if there is none. Raises: StoreError for a file that cannot be parsed."""
     try:
         stored = json.loads(file.read_text(encoding="utf-8", errors="surrogateescape"))
         places = tuple(
-            Place(each["number"], citation_from_json(each["citation"]), each["source_path"], each.get("vault"))
+            ShownPlace(each["number"], citation_from_json(each["citation"]), each["source_path"], each.get("vault"))
             for each in stored["places"]
         )
-        return Shown(stored["command"], stored["question"], places)
+        return LastShown(stored["command"], stored["question"], places)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

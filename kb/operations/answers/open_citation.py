@@ -17,7 +17,7 @@ from kb.config import Config
 from kb.domain.citations import Citation, LineCitation, PageCitation, TimeCitation, cited_lines, parse_citation
 from kb.domain.kinds import kind_of, media_type_of
 from kb.errors import InvalidCitation, NotFound, UsageError
-from kb.operations.answers.last_shown import Place, last_shown, shown_answer
+from kb.operations.answers.last_shown import ShownPlace, last_shown, shown_answer
 from kb.operations.answers.records import find_answer
 from kb.operations.fetch.places import file_lines, require_line
 from kb.operations.inspect.view import view_document
@@ -58,7 +58,7 @@ class Opening(NamedTuple):
 
 
 def find_opening(
-    session: Base, typed: str, answer_id: str | None, env: Mapping[str, str], shown: Place | None = None
+    session: Base, typed: str, answer_id: str | None, env: Mapping[str, str], shown: ShownPlace | None = None
 ) -> Opening:
     """What `kb open` runs for a number of the list shown last (or of an answer), a citation, or a file; or for `shown`.
 
@@ -157,7 +157,7 @@ def _place(session: Base, typed: str, answer_id: str | None) -> tuple[Citation |
     return citation, path
 
 
-def _numbered(session: Base, number: int, answer_id: str | None) -> Place:
+def _numbered(session: Base, number: int, answer_id: str | None) -> ShownPlace:
     """The place with that number in the answer `answer_id`, or in the last shown list if that is None."""
     shown = None if answer_id is not None else last_shown(session.config.last_shown)
     shown = shown or shown_answer(find_answer(session, answer_id))

@@ -26,7 +26,7 @@ from kb.store import queries
 from kb.store.connection import Connection
 
 
-class Found(NamedTuple):
+class FoundQuote(NamedTuple):
     """The state of a quotation, and its present place, if any.
 
     `missing`: the file is gone; `unreadable`: the file can no longer be parsed as before; `changed`: it lacks the
@@ -37,17 +37,17 @@ class Found(NamedTuple):
     now_at: Citation | None = None
 
 
-def look_up(quote: str, cited: LineCitation, text: str) -> Found:
+def look_up(quote: str, cited: LineCitation, text: str) -> FoundQuote:
     """The state of a quotation in the parsed text of its file.
 
     The cited lines may cover more than the quotation, such as a whole passage.
     """
     now_at = nearest_lines(quote, cited, text)
     if now_at is None:
-        return Found("changed")
+        return FoundQuote("changed")
     if cited.start <= now_at.start and now_at.end <= cited.end:
-        return Found("stands", cited)
-    return Found("moved", now_at)
+        return FoundQuote("stands", cited)
+    return FoundQuote("moved", now_at)
 
 
 def nearest_lines(quote: str, cited: LineCitation, text: str) -> LineCitation | None:
@@ -134,7 +134,7 @@ class _Checking:
             found = self._in_media(quote, cited)
         if found.standing in ("changed", "missing"):
             elsewhere = self._elsewhere(quote, cited)
-            found = Found("moved", elsewhere) if elsewhere is not None else found
+            found = FoundQuote("moved", elsewhere) if elsewhere is not None else found
         checked = QuoteCheck(quote, cited, found.standing, found.now_at, *self._other_commits(cited.path, answer))
         now_text = self._now_text(quote, cited, sources) if found.standing == "changed" else None
         return checked._replace(second=claim.second, now_text=now_text)
@@ -160,21 +160,21 @@ class _Checking:
         now = None if top is None else commit_at(top)
         return () if then is None or now is None or then == now else (then, now)
 
-    def _in_lines(self, quote: str, cited: LineCitation, source_path: str) -> Found:
+    def _in_lines(self, quote: str, cited: LineCitation, source_path: str) -> FoundQuote:
         text = self._text(source_path)
         if isinstance(text, FileError):
-            return Found("missing" if isinstance(text, FileVanished) else "unreadable")
+            return FoundQuote("missing" if isinstance(text, FileVanished) else "unreadable")
         return look_up(quote, cited, text)
 
-    def _in_media(self, quote: str, cited: Citation) -> Found:
+    def _in_media(self, quote: str, cited: Citation) -> FoundQuote:
         """The state of a quotation on a page, in a region or at a time, by the derived text, as long as the file is
         unchanged.
         """
         view = self._view(cited)
         if view is None or not is_there(view.document.source_path):
-            return Found("missing")
+            return FoundQuote("missing")
         holds = view.is_current and occurs(quote, view.place_text or "", "words")
-        return Found("stands", cited) if holds else Found("changed")
+        return FoundQuote("stands", cited) if holds else FoundQuote("changed")
 
     def _view(self, cited: Citation) -> DocumentView | None:
         """The cited document with its derived text at the place; None if no document has that place."""

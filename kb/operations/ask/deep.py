@@ -10,7 +10,7 @@ from contextlib import closing
 from time import monotonic
 
 from kb.answer.prompt import MOST_REPLY_TOKENS, next_messages, plan_messages, read_next, read_plan
-from kb.answer.questions import Part, split_question
+from kb.answer.questions import SubQuestion, split_question
 from kb.answer.wording import say
 from kb.domain.answers import Answer, Hop, HopPlace, HopReason, HopTaken, Written
 from kb.domain.generation import Done, GenerateRequest, LanguageModel, Message, TokenUsage
@@ -197,7 +197,7 @@ def _with_refused_parts(steps: Steps, answer: Answer) -> Answer:
     return answer._replace(text="\n\n".join((answer.text, *missing)), state="answered" if is_sure else "unsure")
 
 
-def _search_parts(steps: Steps, parts: tuple[Part, ...]) -> None:
+def _search_parts(steps: Steps, parts: tuple[SubQuestion, ...]) -> None:
     for part in parts:
         if steps.bound() is None:
             steps.search(part.text, part.search_text, part.why)

@@ -25,8 +25,8 @@ from kb.models.requirements import lacking_packages, require
 from kb.operations.compute.plan import ComputePlan, compute_plan
 from kb.operations.compute.there import KB, MODELS, facts, model_fact, take_model, take_part
 from kb.operations.ingest.requests import extract_settings
-from kb.workers.cluster import Check, Cluster
-from kb.workers.scheduler import Place
+from kb.workers.cluster import Cluster, WorkerCheck
+from kb.workers.scheduler import ClusterAddress
 
 # How often progress is reported, and over how many of these reports the rate is taken.
 _TELL_S = 1.0
@@ -110,8 +110,10 @@ def open_cluster(plan: ComputePlan, settings: ExtractSettings | None, models: Se
     """
     require("compute.scheduler", lacking_packages(["distributed"], "cluster"))
     sent = None if settings is None else without_secrets(settings)
-    place = Place(plan.scheduler, plan.is_insecure, plan.in_flight_bytes, plan.processes, {MODELS: str(plan.model_dir)})
-    return Cluster(place, Check(facts, (sent, tuple(models)), facts(sent, models, plan.model_dir)))
+    place = ClusterAddress(
+        plan.scheduler, plan.is_insecure, plan.in_flight_bytes, plan.processes, {MODELS: str(plan.model_dir)}
+    )
+    return Cluster(place, WorkerCheck(facts, (sent, tuple(models)), facts(sent, models, plan.model_dir)))
 
 
 def without_secrets(settings: ExtractSettings) -> ExtractSettings:

@@ -15,7 +15,7 @@ from kb.operations.compute.cluster import JoinedCluster
 from kb.operations.compute.there import KB, embed_there, model_fact
 from kb.store.caches import CachedVector
 from kb.workers.cluster import Cluster
-from kb.workers.cluster_tasks import Call, Pending
+from kb.workers.cluster_tasks import Pending, TaskCall
 from kb.workers.pool import Lost
 
 # A row of tokens stands for so many characters at least, also of Korean.
@@ -62,7 +62,7 @@ class Away:
         wanted = cluster.wanted[model_fact(model)]
         cut = list(parts(texts, later, cluster.state.threads))
         calls = [
-            Call(
+            TaskCall(
                 (model, wanted, self._components > 0, part),
                 partial(self._are_vectors, len(part)),
                 sum(self._weight_bytes(text) - len(text) for text in part),

@@ -13,7 +13,7 @@ from kb.domain.results.evaluation import AnswerPoint, CalibrationReport, GatePoi
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import UsageError
 from kb.eval.golden import GoldenSet, Question
-from kb.eval.outcome import Expected, holds_all
+from kb.eval.outcome import ExpectedResults, holds_all
 from kb.eval.question_files import read_labelled
 from kb.operations.ask.findings import AskRequest
 from kb.operations.ask.retrieve import JUDGED_HITS, retrieve
@@ -27,7 +27,7 @@ PRECISIONS = (0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95)
 """The precisions that are shown, beside the configured one."""
 
 
-class Judged(NamedTuple):
+class JudgedQuestion(NamedTuple):
     """The judgement of a question; None if no passage was found, so that every gate refuses it.
 
     `is_right`: whether a shown piece is at the expected place of the answer; None if no place is known.
@@ -47,7 +47,7 @@ class Judged(NamedTuple):
         return self.judgement is not None and self.judgement.state(gate, precision)[0] == "answered"
 
 
-def separation(asked: Sequence[Judged], thresholds: Iterable[float]) -> Separation:
+def separation(asked: Sequence[JudgedQuestion], thresholds: Iterable[float]) -> Separation:
     """How well `about` separates answerable from unanswerable questions."""
     answerable = sorted(each.about for each in asked if each.is_answerable)
     others = sorted(each.about for each in asked if not each.is_answerable)
@@ -65,7 +65,7 @@ def separation(asked: Sequence[Judged], thresholds: Iterable[float]) -> Separati
     )
 
 
-def answer_point(asked: Sequence[Judged], gate: float, precision: float) -> AnswerPoint:
+def answer_point(asked: Sequence[JudgedQuestion], gate: float, precision: float) -> AnswerPoint:
     """The effect of a required precision on these questions; `limit` is the median over the models that judged them."""
     answered = [each for each in asked if each.is_answered(gate, precision)]
     placed = [each.is_right for each in answered if each.is_answerable and each.is_right is not None]
@@ -109,7 +109,7 @@ def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandl
     )
 
 
-def _ask_all(base: ConnectedBase, questions: Sequence[Question], file: Path, handle: RunHandle) -> list[Judged]:
+def _ask_all(base: ConnectedBase, questions: Sequence[Question], file: Path, handle: RunHandle) -> list[JudgedQuestion]:
     """Asks every question; `file` is that of the answerable ones."""
     with base.snapshot():
         placed = GoldenSet(file.stem, file, tuple(each for each in questions if each.expected))
@@ -121,12 +121,14 @@ def _ask_all(base: ConnectedBase, questions: Sequence[Question], file: Path, han
     return asked
 
 
-def _ask(base: ConnectedBase, question: Question, expected: Expected | None, handle: RunHandle) -> Judged:
+def _ask(
+    base: ConnectedBase, question: Question, expected: ExpectedResults | None, handle: RunHandle
+) -> JudgedQuestion:
     handle.stop_if_canceled("all questions were asked", "nothing was changed; the same call begins again")
     request = AskRequest(question.query, "hybrid", JUDGED_HITS, provider="extractive", keep=False)
     judgement = retrieve(base, request, time.monotonic()).judgement
     if expected is None:
-        return Judged(judgement, question.answerable)
+        return JudgedQuestion(judgement, question.answerable)
     shown = judgement.shown() if judgement is not None and judgement.excerpts else ()
     there = "\n".join(each.text() for each in shown if each.passage.chunk_id in expected.passages)
-    return Judged(judgement, question.answerable, bool(there) and holds_all(question.must_contain, there) != 0)
+    return JudgedQuestion(judgement, question.answerable, bool(there) and holds_all(question.must_contain, there) != 0)

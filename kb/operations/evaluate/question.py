@@ -14,7 +14,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import Passage, SearchMode, SearchQuery, SearchResult
 from kb.errors import FileError, GoldenInvalid, ModelMissing, QuerySyntaxError
 from kb.eval.golden import GoldenSet, Question
-from kb.eval.outcome import Expected, answered, cited_lines_hold, graded, holds_all, resolve
+from kb.eval.outcome import ExpectedResults, answered, cited_lines_hold, graded, holds_all, resolve
 from kb.extract.laid import line_text
 from kb.language.detect import query_language
 from kb.operations.ask.ask import answer_question
@@ -27,7 +27,7 @@ from kb.store import queries
 from kb.store.connection import Connection
 
 
-def expected_passages(db: Connection, golden: GoldenSet) -> dict[str, Expected]:
+def expected_passages(db: Connection, golden: GoldenSet) -> dict[str, ExpectedResults]:
     """The expected results of each question in this index, by question id.
 
     Raises: GoldenInvalid with the expectations that are not in the index, and their lines.
@@ -62,7 +62,7 @@ class GoldenAsker:
         """The label of the ranking: its statements and weights, with their versions."""
         return ranking_version(self._base, SearchQuery("any", self._mode, self._k))
 
-    def ask(self, query_no: int, question: Question, expected: Expected) -> str:
+    def ask(self, query_no: int, question: Question, expected: ExpectedResults) -> str:
         """The outcome of a question as JSON; `query_no` is its number in the suite.
 
         Raises: GoldenInvalid for a raw expression that FTS5 rejects.
@@ -114,7 +114,7 @@ class GoldenAsker:
             ms += search_ms
         return answered(question, answer, ms)
 
-    def _places(self, question: Question, expected: Expected) -> Iterator[dict[str, Any]]:
+    def _places(self, question: Question, expected: ExpectedResults) -> Iterator[dict[str, Any]]:
         """The lines or files that the question expects, in their present state: lines with their text, a file with its
         hash.
 

@@ -23,7 +23,7 @@ from kb.domain.sources import Sources
 from kb.errors import NotFound, UsageError
 from kb.eval.comparison import compare
 from kb.eval.golden import GoldenSet, Question, read_golden
-from kb.eval.outcome import Expected
+from kb.eval.outcome import ExpectedResults
 from kb.eval.report import comparison_page, write_run_files
 from kb.operations.answers.verify import look_up, verify
 from kb.operations.evaluate.question import CitedFiles, GoldenAsker, expected_passages, file_hash
@@ -254,7 +254,7 @@ def _ask_all(
     db: Connection,
     run: EvalRun,
     left: Sequence[tuple[int, Question]],
-    expected: Mapping[str, Expected],
+    expected: Mapping[str, ExpectedResults],
     asker: GoldenAsker,
     handle: RunHandle,
 ) -> None:

@@ -21,7 +21,7 @@ from kb.domain.results.fetched import (
     Neighbour,
 )
 from kb.errors import InvalidCursor, KbError, StoreError, UsageError
-from kb.operations.fetch.places import Place, PlaceText, Texts, find_places, line_range
+from kb.operations.fetch.places import FoundPlace, PlaceText, Texts, find_places, line_range
 from kb.operations.opening.base import Base, ConnectedBase
 from kb.operations.opening.paging import TokenCounter, corpus_revision, read_cursor, token_counter, write_cursor
 from kb.store import queries
@@ -120,7 +120,7 @@ class _Fetching:
 
     def take(self, target: FetchTarget) -> None:
         """Fetches the places of one target, within the budget."""
-        found: Sequence[Place | KbError]
+        found: Sequence[FoundPlace | KbError]
         try:
             found = find_places(self._base.db, self._base.config.sources, target)
         except StoreError:
@@ -133,7 +133,7 @@ class _Fetching:
             self._done += 1
             self._start = _Start()
 
-    def _take(self, target: FetchTarget, number: int, found: Place | KbError) -> None:
+    def _take(self, target: FetchTarget, number: int, found: FoundPlace | KbError) -> None:
         """Fetches one place of a target, unless an earlier fetch included it or the budget is used up."""
         if self.rest is not None or number < self._start.place:
             return
@@ -144,7 +144,7 @@ class _Fetching:
         else:
             self._fetch(target, found, self._start if number == self._start.place else _Start(number))
 
-    def _fetch(self, target: FetchTarget, place: Place, begun: _Start) -> None:
+    def _fetch(self, target: FetchTarget, place: FoundPlace, begun: _Start) -> None:
         try:
             text = self._texts.at(place.document, place.citation, self._request.context_lines)
         except KbError as error:
@@ -161,7 +161,7 @@ class _Fetching:
             hashed = content_hash(taken.encode("utf-8", "surrogatepass"))
             self.places.append(shown._replace(text=taken, hash=hashed, is_cut=stopped is not None))
 
-    def _shown(self, target: FetchTarget, place: Place, text: PlaceText, begun: _Start) -> FetchedPlace:
+    def _shown(self, target: FetchTarget, place: FoundPlace, text: PlaceText, begun: _Start) -> FetchedPlace:
         """The place, without its text."""
         document = place.document
         rows = queries.select_passages_of(self._base.db, doc_id=document.doc_id)

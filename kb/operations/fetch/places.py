@@ -58,7 +58,7 @@ WHOLE = 10**9
 _HINT = "search gives citations such as notes/a.md#L12-L34; list shows what is indexed"
 
 
-class Place(NamedTuple):
+class FoundPlace(NamedTuple):
     """A document and a place in it; `chunk_id` is set if the request names a passage by its id."""
 
     document: DocumentRow
@@ -66,7 +66,7 @@ class Place(NamedTuple):
     chunk_id: str | None = None
 
 
-def find_places(db: Connection, sources: Sources, target: FetchTarget) -> list[Place]:
+def find_places(db: Connection, sources: Sources, target: FetchTarget) -> list[FoundPlace]:
     """The places that a target names, at least one.
 
     Names may be percent-encoded, as agents see them, and may be shortened as long as only one document fits. Citations
@@ -111,7 +111,7 @@ def _split(place: str) -> Iterator[tuple[str, str]]:
         yield place[:at], place[at + 1 :]
 
 
-def _find(db: Connection, sources: Sources, target: FetchTarget, place: str) -> list[Place]:
+def _find(db: Connection, sources: Sources, target: FetchTarget, place: str) -> list[FoundPlace]:
     """The places of a target, whose `place` is as typed or percent-decoded."""
     if "\0" in place:
         raise NotFound(f"nothing is indexed as {target.shown!r}", _HINT)
@@ -157,28 +157,30 @@ def _no_place(place: str) -> KbError:
     return NotFound(f"nothing is indexed as {shown!r}", _HINT)
 
 
-def _cited(db: Connection, document: DocumentRow, fragment: str) -> list[Place]:
+def _cited(db: Connection, document: DocumentRow, fragment: str) -> list[FoundPlace]:
     path = document.workspace_path
     if fragment.startswith("symbol="):
         return _defined(db, FetchTarget(path, symbol=fragment.removeprefix("symbol=")), document)
     try:
-        return [Place(document, parse_citation(f"{path}#{fragment.replace('#', '%23')}"))]  # no part of the path
+        return [FoundPlace(document, parse_citation(f"{path}#{fragment.replace('#', '%23')}"))]  # no part of the path
     except InvalidCitation as error:
         if found := headed(db, document, fragment.strip()):
             return found
         raise InvalidCitation(f"{error.message}, and no heading of {path}", error.hint) from None
 
 
-def headed(db: Connection, document: DocumentRow, anchor: str) -> list[Place]:
+def headed(db: Connection, document: DocumentRow, anchor: str) -> list[FoundPlace]:
     """The sections or blocks that an anchor names, of a file without lines the passages under a heading: at most 20."""
     path, title = document.workspace_path, document.title or ""
     if kind_of(MediaType(document.media_type)).citation == "line":
         blocks = queries.select_blocks(db, doc_id=document.doc_id)
         found = lines_named(anchor, blocks, title, lambda: _lines_now(document))
-        return [Place(document, LineCitation(path, *lines)) for lines in found[:20]]
+        return [FoundPlace(document, LineCitation(path, *lines)) for lines in found[:20]]
     rows = queries.select_passages_of(db, doc_id=document.doc_id)
     under = [row for row in rows if is_under(anchor, json.loads(row.heading_path_json), title)]
-    return [Place(document, cite(path, json.loads(row.source_spans_json), None), row.chunk_id) for row in under[:20]]
+    return [
+        FoundPlace(document, cite(path, json.loads(row.source_spans_json), None), row.chunk_id) for row in under[:20]
+    ]
 
 
 def _lines_now(document: DocumentRow) -> tuple[str, ...]:
@@ -186,7 +188,7 @@ def _lines_now(document: DocumentRow) -> tuple[str, ...]:
     return () if content is None else file_lines(content, document.workspace_path)
 
 
-def _with_id(db: Connection, typed: str) -> list[Place] | None:
+def _with_id(db: Connection, typed: str) -> list[FoundPlace] | None:
     """The passage or document whose id begins with the typed text; None if there is none."""
     chunks = queries.find_chunk_ids(db, prefix=typed)
     documents = [row for row in queries.find_document_ids(db, prefix=typed) if row.id.startswith(typed)]
@@ -200,10 +202,10 @@ def _with_id(db: Connection, typed: str) -> list[Place] | None:
     if chunk is None or document is None:
         return None
     citation = cite(chunk.workspace_path, json.loads(chunk.source_spans_json), chunk.section_label)
-    return [Place(document, citation, chunk.chunk_id)]
+    return [FoundPlace(document, citation, chunk.chunk_id)]
 
 
-def _within(db: Connection, target: FetchTarget, document: DocumentRow) -> list[Place]:
+def _within(db: Connection, target: FetchTarget, document: DocumentRow) -> list[FoundPlace]:
     """The requested part of a document, or all of the document."""
     named = [name for name in ("lines", "page", "time", "symbol") if getattr(target, name) is not None]
     if len(named) > 1:
@@ -212,13 +214,13 @@ def _within(db: Connection, target: FetchTarget, document: DocumentRow) -> list[
     if target.symbol is not None:
         return _defined(db, target, document)
     if target.lines is not None:
-        return [Place(document, LineCitation(path, *_read_lines(target.lines)))]
+        return [FoundPlace(document, LineCitation(path, *_read_lines(target.lines)))]
     if target.page is not None:
         if target.page < 1:
             raise InvalidCitation(f"there is no page {target.page}", "pages count from 1")
-        return [Place(document, PageCitation(path, target.page))]
+        return [FoundPlace(document, PageCitation(path, target.page))]
     if target.time is not None:
-        return [Place(document, TimeCitation(path, *_read_time(target.time)))]
+        return [FoundPlace(document, TimeCitation(path, *_read_time(target.time)))]
     return _whole(db, document)
 
 
@@ -238,19 +240,19 @@ def _read_time(typed: str) -> tuple[int, int]:
     return start, end
 
 
-def _whole(db: Connection, document: DocumentRow) -> list[Place]:
+def _whole(db: Connection, document: DocumentRow) -> list[FoundPlace]:
     """All lines of a file that has lines; for other files, the places of its passages in order."""
     path = document.workspace_path
     if kind_of(MediaType(document.media_type)).citation in ("line", "code"):
-        return [Place(document, LineCitation(path, 1, WHOLE))]
+        return [FoundPlace(document, LineCitation(path, 1, WHOLE))]
     spans = [json.loads(row.source_spans_json) for row in queries.select_passages_of(db, doc_id=document.doc_id)]
     cited = {each.to_uri(): each for each in (cite(path, span, None) for span in spans)}
     if not cited:
         raise NotFound(f"{path} has no text", "kb inspect doc shows what was read of it")
-    return [Place(document, citation) for citation in cited.values()]
+    return [FoundPlace(document, citation) for citation in cited.values()]
 
 
-def _defined(db: Connection, target: FetchTarget, document: DocumentRow | None) -> list[Place]:
+def _defined(db: Connection, target: FetchTarget, document: DocumentRow | None) -> list[FoundPlace]:
     """At most 20 definitions of a name, in one document if it is given. Raises: NotFound, UsageError."""
     name = dotted(stored_text(target.symbol or "").strip())
     if not name:
@@ -262,7 +264,7 @@ def _defined(db: Connection, target: FetchTarget, document: DocumentRow | None) 
         named = (each.qualified_name, each.kind, each.language)
         of = document or _stored_at(db, each.path)
         if of is not None:
-            places.append(Place(of, CodeCitation(each.path, each.line_start, each.line_end, *named)))
+            places.append(FoundPlace(of, CodeCitation(each.path, each.line_start, each.line_end, *named)))
     if not places:
         where = "the indexed code" if document is None else document.workspace_path
         raise NotFound(f"nothing in {where} defines {name[:200]!r}", "list shows what is defined (what: symbols)")

@@ -18,7 +18,7 @@ _GIVEN = re.compile(r"\{:?[^{}]*?#([\w.-]+)[^{}]*\}\s*$|\[\[([\w.-]+)\]\]\s*$")
 TO_THE_END = 10**9
 
 
-class Section(NamedTuple):
+class HeadedSection(NamedTuple):
     """A heading, those above it, and the lines of its section, both ends included."""
 
     text: str
@@ -27,7 +27,7 @@ class Section(NamedTuple):
     end: int
 
 
-def sections_of(blocks: Sequence[BlockDetail]) -> list[Section]:
+def sections_of(blocks: Sequence[BlockDetail]) -> list[HeadedSection]:
     """The sections of a note by its blocks, in order; empty where they have no lines."""
     headings = []
     for each in blocks:
@@ -38,7 +38,7 @@ def sections_of(blocks: Sequence[BlockDetail]) -> list[Section]:
     found = []
     for number, (start, level, text, above) in enumerate(headings, 1):
         after = (next_start for next_start, next_level, *_ in headings[number:] if next_level <= level)
-        found.append(Section(text, tuple(above), start, next(after, TO_THE_END + 1) - 1))
+        found.append(HeadedSection(text, tuple(above), start, next(after, TO_THE_END + 1) - 1))
     return found
 
 

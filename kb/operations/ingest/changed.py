@@ -41,7 +41,7 @@ from kb.store.documents import Prepared, ReadDocument, chunks_together, put_docu
 from kb.store.files import store_asset, write_artifacts
 
 if TYPE_CHECKING:
-    from kb.workers.pool import Done, Lost, Tell, Told, WorkerPool
+    from kb.workers.pool import Lost, Returned, Tell, Told, WorkerPool
 
 
 Batch: TypeAlias = list[ChangedFile]
@@ -161,11 +161,11 @@ def _in_order(run: IngestRun, left: deque[Batch], pool: WorkerPool[_Ahead], rule
             ahead.append(_Ahead(batch, _read_here(batch, rules, stages)))
 
 
-def _take(run: IngestRun, ahead: _Ahead, reply: Told | Done | Lost, rules: ReadingRules) -> bool:
+def _take(run: IngestRun, ahead: _Ahead, reply: Told | Returned | Lost, rules: ReadingRules) -> bool:
     """Takes a worker's reply for a batch; if the worker was lost, reads the batch here and returns True."""
-    from kb.workers.pool import Done, Lost
+    from kb.workers.pool import Lost, Returned
 
-    if isinstance(reply, Done):
+    if isinstance(reply, Returned):
         ahead.read, times = reply.value
         run.report.stages.add(times)
     elif isinstance(reply, Lost):

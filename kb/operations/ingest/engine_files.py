@@ -32,7 +32,7 @@ from kb.errors import (
 )
 from kb.extract.pictures import contents_of, failed_pictures, is_failed, picture_results, pictures_json
 from kb.extract.registry import OF_PICTURES, Step, extractor_of
-from kb.extract.steps import StepProgress, StepsDone, Work, derive_steps
+from kb.extract.steps import StepsDone, Work, WorkerProgress, derive_steps
 from kb.operations.compute.cluster import JoinedCluster, open_cluster, without_secrets
 from kb.operations.compute.there import KB, derive_there, engine_fact
 from kb.operations.ingest.read import ChangedFile, ReadBatch, Reading, read_content, read_document, with_words
@@ -41,7 +41,7 @@ from kb.scan.read import FileBytes
 from kb.store.caches import DerivedCache
 from kb.store.documents import ReadDocument
 from kb.workers.cluster_pool import ClusterPool
-from kb.workers.pool import Done, Limits, Lost, Told, WorkerPool
+from kb.workers.pool import Limits, Lost, Returned, Told, WorkerPool
 
 # Failures that an engine would have with every file.
 _ENGINE_UNUSABLE = (ModelMissing, ModelCorrupt, ModelUnreachable, ModelNotPulled)
@@ -234,12 +234,12 @@ class _EngineFiles:
         done: ReadBatch = []
         with self._run.report.stages.measure("engines"):
             for file, reply in self._replies():
-                if isinstance(reply, Done | Lost):
+                if isinstance(reply, Returned | Lost):
                     self.in_hand -= 1
                     self._pictures -= file.reading
                     reading = self._lost(file, reply) if isinstance(reply, Lost) else self._ended(file, reply.value)
                     done += [(file.changed.file, reading)] if reading is not None else ()
-                elif isinstance(reply.value, StepProgress):
+                elif isinstance(reply.value, WorkerProgress):
                     engine, progress = file.engines[reply.value.name], reply.value.progress
                     path, label = file.changed.file.workspace_path, f"{engine.name} {engine.version}"
                     self._run.handle.tell(ExtractProgress(path, label, progress.done, progress.total))
@@ -250,14 +250,14 @@ class _EngineFiles:
                     self._cache.put_unfinished(*file.key(step), reply.value.so_far)
         return done
 
-    def _replies(self) -> Iterator[tuple[_Stepped, Told | Done | Lost]]:
+    def _replies(self) -> Iterator[tuple[_Stepped, Told | Returned | Lost]]:
         """The messages of the workers on this machine and on a cluster; a file that need not wait any more goes on as
         if it had one.
         """
         for _ in range(len(self._waiting)):
             file = self._waiting.popleft()
             if self._pool.has_room and self._pictures.isdisjoint(file.reading):
-                yield file, Done(StepsDone({}))
+                yield file, Returned(StepsDone({}))
             else:
                 self._waiting.append(file)
         if self._away is None:

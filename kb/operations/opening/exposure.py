@@ -141,7 +141,7 @@ def no_path(path: str) -> bool:
     return False
 
 
-class Shown(NamedTuple):
+class ShownDocuments(NamedTuple):
     """The documents below a path that an agent sees, by their paths.
 
     `hides` tells whether a path is hidden; `is_hidden`: there are documents below the path, and all are hidden.
@@ -151,7 +151,7 @@ class Shown(NamedTuple):
     hides: Callable[[str], bool]
     is_hidden: bool
 
-    def changes_since(self, before: Shown) -> IngestCounts:
+    def changes_since(self, before: ShownDocuments) -> IngestCounts:
         """The changes that the agent can see; a document that became hidden counts as removed."""
         counts = IngestCounts()
         gone = Counter(row.asset_id for path, row in before.documents.items() if path not in self.documents)
@@ -168,7 +168,7 @@ class Shown(NamedTuple):
         return counts
 
 
-def shown_below(base: Base, scope: str) -> Shown:
+def shown_below(base: Base, scope: str) -> ShownDocuments:
     """The documents that an agent sees below a path ("" is everything); empty before the first ingest."""
     rules = rules_for(base.config, "agent")
     named, sources = rules.matches(), base.config.sources
@@ -184,7 +184,7 @@ def shown_below(base: Base, scope: str) -> Shown:
 
     documents = {row.workspace_path: row for row in rows if is_below(row.workspace_path)}
     only_hidden = not documents and (any(map(is_below, hidden)) or (scope != "" and hides(scope)))
-    return Shown(documents, hides, only_hidden)
+    return ShownDocuments(documents, hides, only_hidden)
 
 
 def _hidden_documents(db: Connection, rules: Rules) -> list[queries.DocumentPath]:
