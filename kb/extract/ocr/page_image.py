@@ -64,8 +64,9 @@ _LEADER_INK = 0.3
 
 # What lies around a paper is dark in large areas: the pixels of a reduced page's side, the side of a window in it, and
 # its least share of ink. An area holds letters if more than so many pixels are by so many levels lighter or darker than
-# those around.
+# those around. A paper on a table has the table along this share of each edge.
 _AREA_SIDE, _AREA_CELLS, _AREA_INK = 250, 9, 0.5
+_SURROUNDED = 0.5
 _LETTER_REACH, _LETTER_LEVELS, _LETTER_PIXELS = 7, 40, 100
 
 
@@ -87,7 +88,7 @@ def prepare_page(grey: Image.Image) -> PageImage:
     is_photograph = _is_photograph(lit)
     image = softened(lit if is_photograph else _lit(grey, _paper(grey)))
     # In even light a dark table may be as light as paper, its grain specks; only there is paper in shadow no dark area.
-    page = without_surroundings(PageImage(image, is_photograph=is_photograph), grey)
+    page = without_surroundings(PageImage(image, is_photograph=is_photograph), grey, on_all_sides=True)
     page = straightened(without_surroundings(page, page.image))
     page = without_leaders(cleaned(page))
     line_pixels = line_height(ink_of(page.image))
@@ -156,9 +157,9 @@ def _eighth(grey: Image.Image) -> Image.Image:
     return grey.resize((max(1, grey.width // 8), max(1, grey.height // 8)), Image.Resampling.BOX)
 
 
-def without_surroundings(page: PageImage, seen: Image.Image) -> PageImage:
+def without_surroundings(page: PageImage, seen: Image.Image, *, on_all_sides: bool = False) -> PageImage:
     """The page without the dark areas that reach in from the edges of the image `seen`, which is of the same size: a
-    table around the paper, the black of a scan.
+    table around the paper, the black of a scan. `on_all_sides`: only if they take most of each edge.
 
     They would be taken for lines, and tilt what is judged by them. An area with letters stays.
     """
@@ -170,6 +171,9 @@ def without_surroundings(page: PageImage, seen: Image.Image) -> PageImage:
     if not areas.any():
         return page
     reached = _reached(areas, ink)
+    edges = (reached[0], reached[-1], reached[:, 0], reached[:, -1])
+    if on_all_sides and min(edge.mean() for edge in edges) < _SURROUNDED:
+        return page
     mask = Image.fromarray(reached).resize(small.size).convert("L").filter(ImageFilter.MinFilter(4 * _LETTER_REACH + 1))
     inside = np.asarray(mask) > 0
     differs = np.asarray(small, np.int16) - np.asarray(small.filter(ImageFilter.BoxBlur(_LETTER_REACH)), np.int16)
