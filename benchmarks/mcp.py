@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import httpx2 as httpx
 from mcp import StdioServerParameters, stdio_client
@@ -143,7 +144,7 @@ async def _agent(base: KnowledgeBase, asked: Sequence[AgentQuestion]) -> tuple[f
 
 def _answers(asked: AgentQuestion, place: dict[str, Any]) -> bool:
     """Whether a fetched place is of a document that answers, and holds what the answer is known by."""
-    of = place["citation"].rpartition("#")[0] in asked.files
+    of = unquote(place["citation"].rpartition("#")[0]) in asked.files  # blanks are encoded for agents
     return of and (not asked.must or any(re.search(each, place["text"], re.IGNORECASE) for each in asked.must))
 
 
