@@ -16,7 +16,7 @@ from kb.domain.results.fetched import FetchRequest, FetchTarget
 from kb.domain.run_handle import RunHandle
 from kb.errors import KbError, NotFound
 from kb.mcp.calls import Context, ToolCalls, client_name, require_first_page
-from kb.mcp.text import Fence, as_name, error_text, fetch_text, visible_line
+from kb.mcp.text import COUNTED, Fence, as_name, error_text, fetch_text, visible_line
 from kb.operations.fetch.fetch import fetch
 from kb.operations.inspect.listing import complete_path, complete_symbol, list_things
 from kb.operations.opening.base import Base
@@ -133,11 +133,11 @@ class Resources:
         if not uri.startswith(SCHEME) or kind not in TEMPLATES:
             known = ", ".join(each.address for each in TEMPLATES.values())
             self._refuse(client, uri, NotFound("no resource has such an address", f"there are {known}"))
-        shown_as = partial(fetch_text, fence=Fence())
-        fetched = fetch(self._calls.session, FetchRequest((FetchTarget(uri),), max_tokens=MOST_TOKENS), shown_as)
+        counted = partial(fetch_text, fence=COUNTED)
+        fetched = fetch(self._calls.session, FetchRequest((FetchTarget(uri),), max_tokens=MOST_TOKENS), counted)
         if not fetched.places:
             self._refuse(client, uri, fetched.failures[0].error)
-        text = shown_as(fetched)
+        text = fetch_text(fetched, Fence())
         self._calls.record(client, "resource", uri, [each.citation.to_uri() for each in fetched.places], text)
         return text
 

@@ -99,11 +99,15 @@ def visible_parts(value: Any) -> Any:
     return [visible_parts(part) for part in value] if isinstance(value, list) else value
 
 
+# As many tokens as a random mark has at most.
+_COUNTED_MARK = "0a1b2c"
+
+
 class Fence:
     """Random marks around document text, which no author of a document can have known."""
 
-    def __init__(self) -> None:
-        self._mark = secrets.token_hex(3)
+    def __init__(self, mark: str | None = None) -> None:
+        self._mark = mark or secrets.token_hex(3)
 
     @property
     def said(self) -> str:
@@ -113,6 +117,10 @@ class Fence:
     def around(self, text: str) -> str:
         """`text` between the marks, each mark on a separate line."""
         return f"<<{self._mark}\n{visible(text)}\n{self._mark}>>"
+
+
+COUNTED = Fence(_COUNTED_MARK)
+"""The marks of a text that is only counted: a call gives the same passages and counts each time."""
 
 
 def search_text(page: SearchPage, fence: Fence) -> str:

@@ -15,6 +15,7 @@ from kb.domain.run_handle import RunHandle
 from kb.domain.search import SearchQuery
 from kb.errors import UsageError
 from kb.mcp.text import (
+    COUNTED,
     NEAR_PLACES,
     Fence,
     answer_text,
@@ -72,11 +73,11 @@ def _search(session: Base, given: Any, _: RunHandle, __: str) -> Result:
     limit, sort = given.get("limit", DEFAULT_HITS), given.get("sort", "score")
     query = session.defaults.query(given["query"], given.get("mode"), limit, filters, sort)
     budget = given.get("max_tokens", DEFAULT_SEARCH_TOKENS)
-    shown_as = partial(search_text, fence=Fence())
+    counted = partial(search_text, fence=COUNTED)
     options = {"cursor": given.get("cursor"), "also": given.get("also", ())}
-    page = search_page(session, query, **options, other_language=True, max_tokens=budget, shown_as=shown_as)
+    page = search_page(session, query, **options, other_language=True, max_tokens=budget, shown_as=counted)
     places = tuple(hit.citation.to_uri() for hit in page.hits)
-    text = shown_as(page)
+    text = search_text(page, Fence())
     page = page._replace(hits=tuple(hit._replace(cited=with_plain_names(hit.citation)) for hit in page.hits))
     return Result(text, FoundPassages(page), places)
 
@@ -91,13 +92,12 @@ def _fetch(session: Base, given: Any, _: RunHandle, __: str) -> Result:
             shown = pictures(session, request.targets)
         except UsageError as error:  # not allowed: the text can be given all the same
             shown = Pictures(failures=(f"{error.message} ({error.hint})",))
-    given_pictures = with_plain_names(shown.given)
-    shown_as = partial(fetch_text, fence=Fence(), shown=shown._replace(given=given_pictures))
-    fetched = fetch(session, request, shown_as)
+    shown = shown._replace(given=with_plain_names(shown.given))
+    fetched = fetch(session, request, partial(fetch_text, fence=COUNTED, shown=shown))
     places = (*(each.citation.to_uri() for each in fetched.places), *(f"picture {each.place}" for each in shown.given))
-    text = shown_as(fetched)
+    text = fetch_text(fetched, Fence(), shown)
     fetched = fetched._replace(places=with_plain_names(fetched.places))
-    return Result(text, FetchedTexts(fetched, given_pictures), places, given_pictures)
+    return Result(text, FetchedTexts(fetched, shown.given), places, shown.given)
 
 
 def _ask(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
