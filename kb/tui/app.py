@@ -245,7 +245,7 @@ class SearchApp(App[None]):
             self._line = f"?{clean_line(answer.question)}"
         self._show_answer(answer)
 
-    def on_found_marked(self, event: ResultList.Marked) -> None:
+    def on_result_list_marked(self, event: ResultList.Marked) -> None:
         """Shows the document of the marked row."""
         self._row.show_document(event.row)
 
@@ -284,7 +284,7 @@ class SearchApp(App[None]):
         """Runs an action on the hits, after the search for all that was typed before the key."""
         self._input.once_passed(act)
 
-    def on_line_passed(self, event: LineInput.Passed) -> None:
+    def on_line_input_passed(self, event: LineInput.Passed) -> None:
         """Runs the action now, or when the hits are shown."""
         self._waiting.do(event.act)
 
