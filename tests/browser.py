@@ -126,6 +126,7 @@ def findings(watched: Watched) -> list[str]:
     page = watched.page
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
+    page.emulate_media(reduced_motion="reduce")  # no colour is caught half-way
     light: dict[str, Any] = page.evaluate("() => axe.run(document, {reporter: 'no-passes'})")
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     dark: dict[str, Any] = page.evaluate(
