@@ -13,6 +13,7 @@ from fake_embedder import PRIMARY, FakeModels, fake_models
 
 from kb.config import load
 from kb.domain.search import SearchMode, SearchQuery, SearchResult
+from kb.language.definitions import folded_name
 from kb.language.korean import analyse
 from kb.operations.opening.base import Base, open_base
 from kb.operations.search.search import search
@@ -204,9 +205,24 @@ def _documents(session: Base, text: str) -> list[str]:
 def test_a_term_that_is_to_be_defined_finds_what_it_is_the_heading_of(
     ask: Callable[..., SearchResult], mode: SearchMode, k: int, question: str, path: str, begins: str
 ) -> None:
-    first = ask(question, mode, k).hits[0]
-    assert first.doc_path == path
-    assert begins in first.text
+    hits = ask(question, mode, k).hits
+    assert hits[0].doc_path == path
+    assert begins in hits[0].text
+    assert len(hits) <= k
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_term_that_heads_nothing_gets_no_more_hits_than_were_asked_for(
+    ask: Callable[..., SearchResult], mode: SearchMode
+) -> None:
+    found = ask("what is a cache", mode, 2)
+    assert (len(found.hits), found.query.k) == (2, 2)
+
+
+def test_a_name_with_signs_is_not_the_name_without_them() -> None:
+    assert folded_name("The C++") == "c++"
+    assert folded_name("C#") != folded_name("C")
+    assert folded_name("“Staged publishing”") == "stagedpublishing"
 
 
 @pytest.mark.parametrize("question", ["how is a scope bound", "에스크로 결제 순서", "what is the name of the scope"])

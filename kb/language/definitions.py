@@ -9,7 +9,7 @@ from kb.language.lists import pattern, words
 _LIST = "definitions"
 _MOST_CHARS = 100
 _ARTICLE = re.compile(r"(?i)(?:an?|the)\s+")
-_NO_WORD = re.compile(r"[\W_]+")
+_NO_WORD = re.compile(r"(?:[^\w+#]|_)+")
 
 
 def defined_term(question: str) -> str | None:
@@ -28,5 +28,5 @@ def defined_term(question: str) -> str | None:
 
 
 def folded_name(term: str) -> str:
-    """A term or heading to be compared with others: lower case, without an article, marks and spaces."""
+    """A term or heading for comparison: lower case, without an article, marks and spaces. C++ and C# are not C."""
     return _NO_WORD.sub("", _ARTICLE.sub("", term.strip(), count=1)).lower()

@@ -111,7 +111,7 @@ def held_first(
     ten stay among the ten. Hits with the same kind of score exchange their scores, so that scores fall with the rank.
     """
     headed = None if term is None else _headed_by(term, result.hits[:SHOWN])
-    if not held and headed is None:
+    if not held and term is None:
         return result
     grades = {each.chunk_id: each.grade for each in held}
     named = (
@@ -146,6 +146,8 @@ def held_first(
 def _headed_by(term: str, hits: Sequence[Passage]) -> str | None:
     """The chunk that begins the section whose heading asks for the term, or else the document of that title."""
     folded = folded_name(term)
+    if not folded:
+        return None
     notes = [hit for hit in hits if hit.score_kind != "code"]
     for names in (_asked_by_heading, _titles):
         found = [hit for hit in notes if folded in names(hit)]
@@ -162,8 +164,8 @@ def _asked_by_heading(hit: Passage) -> tuple[str, ...]:
 
 
 def _titles(hit: Passage) -> tuple[str, ...]:
-    name, _, _ = hit.doc_path.rpartition("/")[2].partition(".")
-    return folded_name(_MARKS.sub("", hit.title)), folded_name(name)
+    file = hit.doc_path.rpartition("/")[2]
+    return folded_name(_MARKS.sub("", hit.title)), folded_name(file.rpartition(".")[0] or file)
 
 
 def _asked(index: Index, word: str, substitutions: Sequence[Substitution]) -> _Asked:

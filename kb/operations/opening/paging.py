@@ -11,7 +11,6 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 from zlib import compressobj, crc32, decompressobj
 from zlib import error as DeflateError
@@ -31,8 +30,6 @@ _COMMON = (
     b'{"k":"fetch","r":1,"t":[["docs/a.md#L1-L2"],["docs/a.md#L1-L2"]],"c":0,"at":[0,0,0]}'
 )
 ESTIMATE = "estimate"
-# What a call gives is counted for its budget, and again for the record of calls.
-_COUNTED = 8
 
 
 def corpus_revision(db: Connection) -> int:
@@ -109,9 +106,4 @@ def _counter(config: Config, models: LoadedModels) -> TokenCounter:
         from kb.chunk.tokens import estimate_tokens
 
         return TokenCounter(ESTIMATE, estimate_tokens)
-
-    @lru_cache(maxsize=_COUNTED)
-    def count(text: str) -> int:
-        return len(tokens.token_ids(text.encode("utf-8", "replace").decode("utf-8")))
-
-    return TokenCounter(name, count)
+    return TokenCounter(name, lambda text: len(tokens.token_ids(text.encode("utf-8", "replace").decode("utf-8"))))
