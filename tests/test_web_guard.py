@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from conftest import Vault, cpu_limited, run_kb
 from web_fixtures import Served, serving
 
 from kb.web.guard import CONTENT_POLICY
+from kb.web.serve import STATIC
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,12 @@ def test_the_address_with_the_token_lets_a_browser_in(served: Served) -> None:
     assert token.encode() not in entered.body
     shown = served.ask("/", headers={**host, "cookie": cookie.partition(";")[0]})
     assert shown.status == 200
-    assert b"/static/page.js" in shown.body
+    script = re.search(rb'src="(/static/[0-9a-f]{12}/page.js)"', shown.body)
+    assert script is not None
+    assert shown.headers["cache-control"] == "no-cache"
+    kept = served.ask(script[1].decode(), headers={**host, "cookie": cookie.partition(";")[0]})
+    assert (kept.status, kept.headers["cache-control"]) == (200, "private, max-age=31536000, immutable")
+    assert kept.body == (STATIC / "page.js").read_bytes()
 
 
 def test_an_address_lets_one_browser_in(served: Served) -> None:

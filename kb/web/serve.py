@@ -1,22 +1,26 @@
 """The server of the page, until Ctrl-C: its addresses and errors; opens the browser on it.
 
-`/` is the page, `/static/…` its scripts and styles, `/api/…` wire objects, `/file` the bytes of a picture, a PDF or a
-recording. Errors are `error.v1` with a status that fits.
+`/` is the page, `/static/HASH/…` its scripts and styles, `/api/…` wire objects, `/file` the bytes of a picture, a PDF
+or a recording. Errors are `error.v1` with a status that fits.
+
+The hash is that of all scripts and styles, so a browser keeps them for good and never mixes those of two versions.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import webbrowser
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -100,8 +104,15 @@ def page_app(
     session: Base, pages: PdfPages, keys: Keys, port: int, renewed: Callable[[str], None], *, may_write: bool
 ) -> Guard:
     """The page as an ASGI application, for a server that listens on 127.0.0.1:`port`; `renewed` as for `Guard`."""
+    kept = f"/static/{_static_hash()}"
+    html = (STATIC / "page.html").read_text(encoding="utf-8").replace('"/static/', f'"{kept}/')
+
+    def page(request: Request) -> Response:
+        return HTMLResponse(html, headers={"cache-control": "no-cache"})
+
     routes = [
-        Route("/", _page),
+        Route("/", page),
+        Mount(kept, _KeptFiles(directory=STATIC)),
         Mount("/static", StaticFiles(directory=STATIC)),
         *page_routes(session, pages, keys.csrf, may_write=may_write),
     ]
@@ -109,8 +120,20 @@ def page_app(
     return Guard(app, keys, port, renewed)
 
 
-def _page(request: Request) -> Response:
-    return FileResponse(STATIC / "page.html", headers={"cache-control": "no-cache"})
+class _KeptFiles(StaticFiles):
+    """Files that a browser need not ask for again."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["cache-control"] = "private, max-age=31536000, immutable"
+        return response
+
+
+def _static_hash() -> str:
+    contents = hashlib.sha256()
+    for path in sorted(STATIC.iterdir()):
+        contents.update(path.read_bytes())
+    return contents.hexdigest()[:12]
 
 
 def _error(request: Request, error: Exception) -> Response:
