@@ -26,8 +26,8 @@ WIDE = "fake-wide"
 _DOORS = (
     ("kb.operations.embedding.batch_vectors.embedding_model", "model"),
     ("kb.operations.embedding.batch_vectors.bulk_embedder", "embedder"),
-    ("kb.operations.doctor.vectors.embedding_model", "model"),
-    ("kb.operations.doctor.vectors.bulk_embedder", "another"),
+    ("kb.operations.doctor.models_and_vectors.embedding_model", "model"),
+    ("kb.operations.doctor.models_and_vectors.bulk_embedder", "another"),
     ("kb.embed.encoders.query_encoder", "embedder"),
 )
 

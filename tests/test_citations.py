@@ -25,7 +25,7 @@ from kb.domain.derived import DerivedName, ModelCaption, OcrRegion, OcrText, Tra
 from kb.domain.spans import CaptionSpan, LineSpan, PageSpan, RegionSpan, SourceSpan, TimeSpan
 from kb.errors import InvalidCitation
 from kb.extract.cited_text import cited_text
-from kb.extract.ocr.recognised_pages import page_ocr_json
+from kb.extract.ocr.result import page_ocr_json
 from kb.extract.pdf.pages import PageBlock, PdfPage, PdfText
 
 paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1) | st.sampled_from(

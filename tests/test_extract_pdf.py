@@ -19,7 +19,7 @@ from kb.domain.kinds import PDF  # noqa: E402
 from kb.domain.spans import PageSpan  # noqa: E402
 from kb.domain.text import WorkspacePath  # noqa: E402
 from kb.errors import ExtractFailed  # noqa: E402
-from kb.extract.ocr.recognised_pages import page_ocr_json, read_page_ocr  # noqa: E402
+from kb.extract.ocr.result import page_ocr_json, read_page_ocr  # noqa: E402
 from kb.extract.pdf import text as pdf_text  # noqa: E402
 from kb.extract.pdf.document import assemble_pdf  # noqa: E402
 from kb.extract.pdf.layout import reading_order  # noqa: E402

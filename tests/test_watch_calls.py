@@ -28,7 +28,7 @@ from watching import (
     watch,
 )
 
-from kb.cli import warm
+from kb.cli import watch_workers
 from kb.cli.entry import hand_over, socket_path
 
 pytestmark = pytest.mark.slow
@@ -401,15 +401,15 @@ def test_changed_code_is_noticed(tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("a.py", "b.py")]
     for file in files:
         Path(file).touch()
-    before = warm._code_state(files)
-    assert warm._code_state(files) == before
+    before = watch_workers._code_state(files)
+    assert watch_workers._code_state(files) == before
     other = tmp_path / "other"
     other.touch()
     os.utime(other, ns=(0, 0))  # an installer may keep the times of an archive
     other.replace(files[0])
-    assert warm._code_state(files) != before
+    assert watch_workers._code_state(files) != before
     Path(files[0]).unlink()
-    assert warm._code_state(files) != before
+    assert watch_workers._code_state(files) != before
 
 
 def test_the_answer_of_a_changed_base_is_that_of_its_new_state(own: Watched) -> None:

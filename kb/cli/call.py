@@ -174,7 +174,7 @@ def _filter_option(taken: Filter) -> Callable[[Callable[..., Any]], Callable[...
 
 
 class Warm(NamedTuple):
-    """What a process that was started before the call provides for it (`kb.cli.warm`).
+    """What a process that was started before the call provides for it (`kb.cli.watch_workers`).
 
     `run_program` runs a program on the caller's terminal and returns its exit code. Raises: OSError.
     """

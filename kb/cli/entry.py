@@ -1,8 +1,8 @@
 """The start of the process: what the console script `kb` calls.
 
-A question is handed to the `kb watch` of its configuration, if one runs (`kb.cli.warm`), which has loaded kb and the
-models already. Until then this file imports only what the interpreter has loaded. If no `kb watch` answers at once,
-this process runs the command itself, with the same output.
+A question is handed to the `kb watch` of its configuration, if one runs (`kb.cli.watch_workers`), which has loaded kb
+and the models already. Until then this file imports only what the interpreter has loaded. If no `kb watch` answers at
+once, this process runs the command itself, with the same output.
 """
 
 from __future__ import annotations

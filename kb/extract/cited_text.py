@@ -51,7 +51,7 @@ def _lines(source: bytes, citation: LineCitation | CodeCitation) -> str | None:
 
 def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
     """The whole text of a page, running heads included; the text that OCR read, if any. None without such a page."""
-    from kb.extract.ocr.recognised_pages import read_whole_words
+    from kb.extract.ocr.result import read_whole_words
     from kb.extract.pdf.pages import read_pdf_text
 
     recognised = read_whole_words(derived["ocr"]) if "ocr" in derived else {}
@@ -63,7 +63,7 @@ def _page(number: int, derived: Mapping[DerivedName, bytes]) -> str | None:
 
 def _region(region: Box, derived: Mapping[DerivedName, bytes]) -> str | None:
     """The recognised lines in a region of a picture; only files with a single picture are cited by regions."""
-    from kb.extract.ocr.recognised_pages import read_whole_words
+    from kb.extract.ocr.result import read_whole_words
 
     if "ocr" not in derived:
         return None

@@ -24,7 +24,7 @@ from kb.domain.text import WorkspacePath
 from kb.errors import ExtractFailed, worded
 from kb.extract.document_builder import DocumentBuilder
 from kb.extract.ocr.geometry import Projection, exif_orientation, scaling
-from kb.extract.ocr.recognised_pages import page_ocr_json, page_paragraphs, read_whole_words
+from kb.extract.ocr.result import page_ocr_json, page_paragraphs, read_whole_words
 from kb.extract.ocr.tesseract import engine
 from kb.extract.registry import EXTRACTORS
 from kb.installation import extra_command

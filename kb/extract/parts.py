@@ -21,7 +21,7 @@ from kb.domain.ids import AssetId, Json
 from kb.domain.spans import PartSpan
 from kb.domain.text import Range, WorkspacePath, counted, stored_text
 from kb.extract.document_builder import DocumentBuilder
-from kb.extract.ocr.recognised_pages import page_paragraphs, read_whole_words
+from kb.extract.ocr.result import page_paragraphs, read_whole_words
 from kb.extract.registry import EXTRACTORS
 
 # Bumped whenever the same parts would give other blocks, spans or metadata.

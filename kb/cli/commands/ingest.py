@@ -88,7 +88,7 @@ def ingest_command(
         for_watch=for_watch,
     )
     if for_watch:
-        from kb.cli.for_watch import ingest_for_watch
+        from kb.cli.watch_ingest import ingest_for_watch
 
         return ingest_for_watch(call, request)
     with interruptible(ingest_progress(as_json=as_json)) as handle:

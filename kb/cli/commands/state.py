@@ -12,7 +12,6 @@ from datetime import datetime
 import click
 
 from kb.cli.call import Call, in_each_vault, json_option, pass_call
-from kb.cli.calls import watching_process
 from kb.cli.entry import config_path
 from kb.cli.output.printing import (
     BAD,
@@ -28,6 +27,7 @@ from kb.cli.output.printing import (
 )
 from kb.cli.output.progress import duration, interruptible, show_stage
 from kb.cli.output.terminal import as_utf8
+from kb.cli.watch_socket import watching_process
 from kb.config import Config
 from kb.domain.checks import Diagnosis, State
 from kb.domain.embeddings import VectorAddress

@@ -19,12 +19,12 @@ from typing import Any, Literal
 import click
 
 from kb.cli.call import Call, pass_call
-from kb.cli.calls import only_watch
 from kb.cli.commands.ingest import MARKS, SHOWN_ITEMS
 from kb.cli.entry import config_path
-from kb.cli.for_watch import NOT_TAKEN, ingest_command_line
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.progress import duration
+from kb.cli.watch_ingest import NOT_TAKEN, ingest_command_line
+from kb.cli.watch_socket import only_watch
 from kb.config import default_path, load
 from kb.domain.sources import Source
 from kb.domain.text import counted, plain_line

@@ -17,7 +17,7 @@ from kb.domain.spans import PageSpan
 from kb.domain.text import WorkspacePath
 from kb.extract.document_builder import DocumentBuilder
 from kb.extract.ocr.geometry import IDENTITY
-from kb.extract.ocr.recognised_pages import page_ocr_json, page_paragraphs, read_page_ocr, read_whole_words
+from kb.extract.ocr.result import page_ocr_json, page_paragraphs, read_page_ocr, read_whole_words
 from kb.extract.ocr.tesseract import engine
 from kb.extract.pdf.pages import REPAIRED_NOTE, PageBlock, PdfPage, PdfText, read_pdf_text, unusable_pages
 from kb.extract.pdf.text import open_pdf

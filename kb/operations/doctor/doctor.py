@@ -23,7 +23,7 @@ from kb.installation import extra_command
 from kb.operations.admin.transfer import snapshot_fault
 from kb.operations.ask.claim_judge import check_claim_judge
 from kb.operations.ask.language_model import check_language_model
-from kb.operations.doctor.vectors import check_judge, check_models, check_reranker, check_vectors
+from kb.operations.doctor.models_and_vectors import check_judge, check_models, check_reranker, check_vectors
 from kb.operations.ingest.read import word_maker
 from kb.operations.ingest.requests import extraction_plan
 from kb.operations.opening.base import index_version, maker_of

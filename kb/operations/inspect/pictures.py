@@ -17,7 +17,7 @@ from kb.domain.results.fetched import FetchTarget, Picture, Pictures
 from kb.domain.results.inspection import DocumentRow
 from kb.domain.results.viewing import PageWords
 from kb.errors import FileVanished, KbError, ModelMissing, NotFound, UsageError
-from kb.extract.ocr.recognised_pages import read_page_ocr
+from kb.extract.ocr.result import read_page_ocr
 from kb.extract.pdf.text import load_engine
 from kb.extract.pdf.thumbnail import Drawn
 from kb.extract.pdf.words import recognised_words

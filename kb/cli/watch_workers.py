@@ -1,11 +1,11 @@
 """The processes that run commands for other calls of kb; they have loaded kb and the models.
 
-`kb watch` starts one at the first call and gives it the listening socket (`kb.cli.calls`). That process loads code and
-models, and forks workers: one, and others while all are busy. A worker takes over the arguments, environment, working
-directory, umask and standard streams of a call (`kb.cli.entry`), so that the command runs as in the calling process;
-then it waits for the next call. It loads the configuration and opens the database for each call: only code, models and
-what they made of texts are older. No other thread runs at a fork, and ONNX Runtime's sessions have none
-(`kb.embed.installed`).
+`kb watch` starts one at the first call and gives it the listening socket (`kb.cli.watch_socket`). That process loads
+code and models, and forks workers: one, and others while all are busy. All end after ten idle minutes (`IDLE_S`). A
+worker takes over the arguments, environment, working directory, umask and standard streams of a call (`kb.cli.entry`),
+so that the command runs as in the calling process; then it waits for the next call. It loads the configuration and
+opens the database for each call: only code, models and what they made of texts are older. No other thread runs at a
+fork, and ONNX Runtime's sessions have none (`kb.embed.installed`).
 """
 
 from __future__ import annotations
@@ -147,9 +147,7 @@ def _has_news_soon(workers: Collection[socket]) -> bool:
 
 
 def _forked(work: Callable[[socket], None], workers: dict[socket, bytes]) -> socket:
-    """Forks a worker, adds it to `workers`, and returns its socket: it reports its state there, and ends when it is
-    closed.
-    """
+    """Forks a worker, adds it to `workers`, and returns the socket of its reports; closing that ends the worker."""
     here, there = socketpair()
     if os.fork():
         there.close()
@@ -163,9 +161,7 @@ def _forked(work: Callable[[socket], None], workers: dict[socket, bytes]) -> soc
 
 
 def _work(listening: socket, config: str, models: LoadedModels, is_same: Callable[[], bool], parent: socket) -> None:
-    """Answers calls until the parent ends it, or until its state may have changed: an error, an interruption, much
-    memory.
-    """
+    """Answers calls until the parent ends it, or its state may have changed: an error, Ctrl-C, much memory."""
     _let_go()
     most_bytes = _own_bytes() + _MOST_GROWN_BYTES
     if not select([listening], [], [], 0)[0]:
@@ -284,9 +280,7 @@ def _let_go() -> None:
 
 
 def _stream(number: int, form: tuple[str, str, bool]) -> TextIOWrapper:
-    """A standard stream as the interpreter opens it at its start; the one of the call before may have been of another
-    kind.
-    """
+    """A standard stream as the interpreter opens it at its start; that of the call before may be of another kind."""
     encoding, errors, unbuffered = form
     if number == 0:
         return open(number, encoding=encoding, errors=errors, closefd=False)

@@ -1,4 +1,4 @@
-"""Doctor's checks of the vectors: the models, the progress of embedding, and whether both stores agree."""
+"""Doctor's checks of the models, of the progress of embedding, and of both vector stores, which must agree."""
 
 from __future__ import annotations
 
@@ -58,8 +58,7 @@ def check_models(config: Config) -> Iterator[Check]:
 
 
 def check_judge(config: Config) -> Iterator[Check]:
-    """Checks that the judge, which reads a question and a passage together, is installed, and names the fit of
-    likelihoods.
+    """Checks that the judge of a question with a passage is installed, and names the fit of likelihoods.
 
     The judge comes with kb's encoder since its second assembly.
     """

@@ -21,7 +21,7 @@ from kb.private import make_private_folder, users_surroundings
 # How many calls may wait to be accepted.
 _BACKLOG = 128
 
-_WARM = "from kb.cli.deferred import defer; defer(); from kb.cli.warm import run; run()"
+_WARM = "from kb.cli.deferred import defer; defer(); from kb.cli.watch_workers import run; run()"
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def _unusable(path: Path, error: OSError) -> UsageError:
 
 
 def _answer_calls(listening: socket.socket, config: str) -> None:
-    """Starts the process that runs commands (`kb.cli.warm`) at the first call, and again after it has ended.
+    """Starts the process that runs commands (`kb.cli.watch_workers`) at the first call, and again after it has ended.
 
     Until that process accepts calls they are refused, and callers run their commands themselves. If this function
     fails, it closes the socket, so that all callers do so.
