@@ -30,7 +30,7 @@ from benchmarks.progress import step
 from kb.config import Config, load
 from kb.domain.embeddings import EmbeddingModel, VectorPlace
 from kb.domain.search import QueryVectors, SearchMode, SearchQuery, SearchResult
-from kb.operations.ingest.upkeep import refresh_common_terms
+from kb.operations.ingest.ingest import refresh_common_terms
 from kb.operations.opening.base import open_base
 from kb.operations.opening.vectors import ann_neighbours
 from kb.operations.opening.writing import writing

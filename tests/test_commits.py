@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import Kb, Vault, kb_in, make_vault, write_notes
 
-from kb.scan import git_log
-from kb.scan.git_log import last_commits
+from kb.scan import git as git_of_kb
+from kb.scan.git import last_commits
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -73,7 +73,7 @@ def test_git_is_asked_again_only_when_there_is_a_new_commit(kept: Vault, monkeyp
     kb = kb_in(kept)
     kb("ingest", "--no-embed")
     with monkeypatch.context() as patched:
-        patched.setattr(git_log.shutil, "which", lambda name: pytest.fail(f"{name} is looked for"))
+        patched.setattr(git_of_kb.shutil, "which", lambda name: pytest.fail(f"{name} is looked for"))
         write_notes(kept.root, {"a.md": "# A\n\nOwl, not yet committed.\n", "b.md": "# B\n"})
         kb("ingest", "--no-embed")
     assert committed(kb) == {"a.md": "2026-02-05", "sub/한 글.md": "2026-01-05", "new.md": "", "b.md": ""}
@@ -90,7 +90,7 @@ def test_git_is_asked_again_only_when_there_is_a_new_commit(kept: Vault, monkeyp
 def test_without_git_it_is_said_once(kept: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = kb_in(kept)
     with monkeypatch.context() as patched:
-        patched.setattr(git_log.shutil, "which", lambda name: None)
+        patched.setattr(git_of_kb.shutil, "which", lambda name: None)
         notes = [kb("ingest", "--no-embed", "--json").lines[-1]["notes"] for _ in range(2)]
     assert [sum("committed is not known" in each for each in said) for said in notes] == [1, 0]
     kb("ingest", "--no-embed")

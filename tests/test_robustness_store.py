@@ -281,7 +281,7 @@ def test_what_a_run_left_that_ended_before_its_clean_up_is_removed_by_the_next(
     copies = workspace.asset_copies()
     workspace.write("note-00.md", "# Rewritten\n")
     with monkeypatch.context() as patch:
-        patch.setattr("kb.operations.ingest.upkeep.unreferenced_assets", interrupted)
+        patch.setattr("kb.operations.ingest.ingest.unreferenced_assets", interrupted)
         with pytest.raises(KeyboardInterrupt):
             workspace.ingest()
     assert len(workspace.asset_copies()) == len(copies) + 1

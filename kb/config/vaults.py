@@ -1,4 +1,5 @@
 """Named knowledge bases: the configuration `vaults/NAME/config.toml` beside the usual one, a file or a link to one.
+Lists, links and removes them.
 
 The name alone gives the path, so that a call finds the process of its vault without reading anything (`kb.cli.entry`).
 """
@@ -7,12 +8,19 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from kb.config import load
 from kb.config.reading import default_path
 from kb.domain.sources import NAME
-from kb.errors import UsageError
+from kb.errors import ConfigError, StoreReadOnly, UsageError
+from kb.private import make_private_folder
+
+if TYPE_CHECKING:
+    from kb.domain.results.upkeep import Vault
 
 USUAL, ALL = "default", "all"
 """The names of the usual configuration, and of all vaults together."""
@@ -71,3 +79,51 @@ def call_of(file: Path | None, env: Mapping[str, str]) -> str:
         return "kb"
     name = next((name for name, each in vaults(env).items() if each == file), None)
     return f"kb --vault {name}" if name else f"kb --config {shlex.quote(str(file))}"
+
+
+def list_vaults(env: Mapping[str, str], chosen: Path | None) -> Iterator[Vault]:
+    """Every vault in the order of names, the usual one first; `chosen` is the configuration file that is in force."""
+    from kb.domain.results.upkeep import Vault  # a search in a vault need not load it
+
+    for name in vaults(env):
+        file = file_of(name, env)
+        try:
+            config = load(str(file), (), {})
+        except ConfigError as error:
+            yield Vault(name, file, file == chosen, problem=error.message)
+        else:
+            yield Vault(name, file, file == chosen, config.workspace_root, config.data_dir, config.sqlite.exists())
+
+
+def link_vault(file: Path, config: Path) -> None:
+    """Makes `file`, the place of a new vault's configuration, a link to an existing one.
+
+    Raises: ConfigError if that one cannot be read, StoreReadOnly.
+    """
+    load(str(config))
+    try:
+        make_private_folder(file.parent)
+        file.symlink_to(os.path.realpath(config))
+    except OSError as error:
+        raise StoreReadOnly(f"{file} cannot be made: {error.strerror}", "make its folder writable") from error
+
+
+def vault_to_remove(name: str, env: Mapping[str, str]) -> tuple[Path, Path]:
+    """The configuration file of a vault, links followed, and the folder that gives it its name.
+
+    Raises: UsageError for an unknown name, and for the usual one.
+    """
+    if name == USUAL:
+        raise UsageError("the usual knowledge base stays", "kb reset everything removes its data")
+    return file_of(name, env), vaults(env)[name].parent
+
+
+def set_aside(folder: Path) -> Path:
+    """Renames the folder of a vault so that it names none, and returns its new path. Raises: StoreReadOnly."""
+    names = (f"{folder.name}.removed{number or ''}" for number in count())
+    kept = next(each for each in map(folder.with_name, names) if not os.path.lexists(each))
+    try:
+        folder.rename(kept)
+    except OSError as error:
+        raise StoreReadOnly(f"{folder} cannot be removed: {error.strerror}", "remove it by hand") from error
+    return kept

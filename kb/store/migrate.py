@@ -130,7 +130,7 @@ def migrate(db: apsw.Connection, now: str) -> bool:
         if state.schema_version:
             queries.recount(db)
         if 0 < state.schema_version < _LINKS_SINCE:
-            from kb.store.links import fill_links  # once in the life of a file
+            from kb.store.documents import fill_links  # once in the life of a file
 
             fill_links(db)
         queries.upsert_meta(db, key="repeatable_names_json", value=json.dumps(list(made_objects())))

@@ -14,12 +14,11 @@ from kb.cli.commands.upkeep import show_reset
 from kb.cli.output.printing import PLACE, confirmed, echo_folded, echo_rows, styled
 from kb.cli.output.progress import interruptible, show_progress
 from kb.config import load
-from kb.config.vaults import USUAL, new_file, vaults
+from kb.config.vaults import USUAL, link_vault, list_vaults, new_file, set_aside, vault_to_remove, vaults
 from kb.domain.results.upkeep import Vault
 from kb.domain.text import plain_line
 from kb.errors import UsageError
 from kb.operations.admin.removal import plan_reset, reset
-from kb.operations.admin.vaults import link_vault, list_vaults, set_aside, vault_to_remove
 from kb.private import require_writable
 
 

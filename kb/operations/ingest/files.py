@@ -1,25 +1,42 @@
-"""Walks the sources, and decides by size, time and versions which files have to be read."""
+"""Walks the sources, and decides by size, time and versions which files have to be read.
+
+The members of an archive are files too; the list of an unchanged archive comes from the cache.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections import Counter, deque
+from collections.abc import Iterable
+from contextlib import closing
 from functools import partial
+from time import time_ns
+from typing import TYPE_CHECKING
 
 from kb.domain.documents import SourceFile
+from kb.domain.ids import content_hash
 from kb.domain.ingest_events import ScanCompleted
 from kb.domain.kinds import family_of
 from kb.domain.results.ingest import IngestItem, OutsideLink
-from kb.domain.sources import Source
+from kb.domain.sources import WORKSPACE, Source
 from kb.domain.text import counted
 from kb.errors import FileError, UsageError
 from kb.extract.registry import extractor_of
-from kb.operations.ingest.archives import members_of
 from kb.operations.ingest.requests import IngestRun
 from kb.operations.opening.typed_path import as_on_disk
+from kb.scan.read import RACY_NS, archive_at
 from kb.scan.walk import FailedFile, SkippedFile, walk
 from kb.store import queries
+from kb.store.caches import DerivedCache
+
+if TYPE_CHECKING:
+    from kb.scan.archive import Member
+
+# Incremented when the same archive would give another list of members.
+_VERSION = "archive-1"
+_OFF = "archives_off", "files in archives are not read"
 
 
 def files_to_read(run: IngestRun) -> deque[SourceFile]:
@@ -138,3 +155,45 @@ def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], other
         others.append(file)
     else:
         texts.append(file)
+
+
+def members_of(run: IngestRun, source: Source, archive: SourceFile, is_read: bool) -> Iterable[Member]:
+    """The members of an archive in a source. Empty if archives are not read (`is_read`) or this one cannot be, which is
+    noted.
+    """
+    archive = archive._replace(workspace_path=run.request.sources.stored(source, archive.workspace_path))
+    path, unread = archive.workspace_path, run.unread_files
+    unread.met(path)
+    if not is_read:
+        table = "[workspace]" if source.name == WORKSPACE else f"the [[sources]] table of {source.name}"
+        unread.off(archive, (*_OFF, f"archives = true in {table} reads them"))
+        return ()
+    if not run.request.tries_again(path) and unread.as_before(archive, _VERSION) is not None:
+        run.report.counts.still_unread += 1
+    else:
+        try:
+            members = _listed(run, archive)
+            unread.read(path)
+            return members
+        except FileError as error:
+            unread.failed(archive, _VERSION, error, again=False)
+            run.report.add(IngestItem("error", path, error=error, byte_len=archive.byte_len))
+    run.unknown_below.append(path)
+    return ()
+
+
+def _listed(run: IngestRun, archive: SourceFile) -> Iterable[Member]:
+    """Raises: FileError."""
+    if run.request.dry_run:
+        return archive_at(archive.source_path).members
+    extraction = run.request.extraction
+    state = content_hash(repr((archive.source_path, archive.byte_len, archive.mtime_ns)).encode())
+    with closing(DerivedCache(extraction.cache, extraction.cache_bytes)) as cache:
+        if (known := cache.get(state, "members", _VERSION)) is not None:
+            from kb.scan.archive import Member  # most runs read none
+
+            return [Member(*each) for each in json.loads(known)]
+        members = archive_at(archive.source_path).members
+        if time_ns() - archive.mtime_ns >= RACY_NS:
+            cache.put(state, "members", _VERSION, json.dumps(members, ensure_ascii=False).encode())
+        return members

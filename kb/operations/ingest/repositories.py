@@ -11,8 +11,7 @@ import os
 from time import time_ns
 
 from kb.operations.ingest.requests import IngestRun
-from kb.scan.git import commit_at, read_repository, top_of
-from kb.scan.git_log import Commit, last_commits
+from kb.scan.git import Commit, commit_at, last_commits, read_repository, top_of
 from kb.scan.read import place_in_archive
 from kb.store import queries
 from kb.store.connection import transaction
