@@ -51,7 +51,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import ClassVar
 
 
@@ -349,3 +350,14 @@ def worded(error: BaseException) -> str:
     """The message of a library's exception on one line; its class where the message is empty."""
     words = " ".join(str(error).split())
     return words or f"{type(error).__name__}, without a word"
+
+
+@contextmanager
+def write_errors(
+    path: object, hint: str, done: str = "written", *, kind: type[KbError] = StoreReadOnly
+) -> Iterator[None]:
+    """Turns an OSError in the block into an error of that `kind`: `path` cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{path} cannot be {done}: {error.strerror}", hint) from error

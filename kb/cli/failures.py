@@ -14,7 +14,7 @@ from kb.cli.output.printing import echo_folded, json_line
 from kb.cli.output.terminal import as_utf8
 from kb.config import Config
 from kb.domain.text import plain_line
-from kb.errors import NO_ROOM, FileError, KbError, StoreReadOnly, UsageError, no_room
+from kb.errors import NO_ROOM, FileError, KbError, UsageError, no_room, write_errors
 from kb.store.trace import trace_statements
 
 _MESSAGE_CHARS = 300
@@ -94,16 +94,13 @@ def _in_words(error: BaseException, details: str) -> KbError:
 
 
 def start_log(directory: Path) -> None:
-    """Logs this call, with every SQL statement and its time, to `directory/kb-<date>.log`, and prints the path on
-    stderr.
+    """Logs this call, with every SQL statement and its time, to `directory/kb-<date>.log`; prints the path on stderr.
 
     Raises: StoreReadOnly if the log cannot be written.
     """
     path = _log_file(directory)
-    try:
+    with write_errors(path, "set storage.log_dir"):
         _log.addHandler(_handler(path))
-    except OSError as error:
-        raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "set storage.log_dir") from error
     _log.setLevel(logging.DEBUG)
     trace_statements(_log.debug)
     click.echo(f"debug log: {path}", err=True)

@@ -13,7 +13,7 @@ from typing import Any
 from kb.config.keys import SourceConfig
 from kb.config.reading import invalid_file, read_toml
 from kb.config.writing import source_table, toml_value
-from kb.errors import StoreReadOnly
+from kb.errors import write_errors
 from kb.private import replace_file
 
 _HEADER = re.compile(r"\s*\[\[\s*sources\s*\]\]\s*(?:#.*)?")
@@ -81,10 +81,8 @@ def _edit(file: Path, edit: Callable[[str], str], expected: Callable[[Tables], T
         is_right = False
     if not is_right:
         raise _by_hand(file)
-    try:
+    with write_errors(file, "edit its [[sources]] by hand"):
         replace_file(place, text.encode(), stat.S_IMODE(place.stat().st_mode))
-    except OSError as error:
-        raise StoreReadOnly(f"{file} cannot be written: {error.strerror}", "edit its [[sources]] by hand") from error
 
 
 def _by_hand(file: Path) -> Exception:

@@ -17,7 +17,7 @@ from typing import Any
 
 from kb.config.keys import Config, SourceConfig, StorageConfig, WorkspaceConfig, expand_variables
 from kb.config.reading import MAX_BYTES, checked, default_path, file_values, invalid_file, load, require_known_kinds
-from kb.errors import ConfigError, StoreReadOnly
+from kb.errors import ConfigError, write_errors
 from kb.private import make_private_folder, replace_file
 
 STARTER = """\
@@ -53,8 +53,7 @@ def load_project(named: str, flags: Sequence[str], env: Mapping[str, str]) -> Co
 
 
 def read_project(named: str, flags: Sequence[str], env: Mapping[str, str]) -> tuple[Config, str]:
-    """The user's configuration with a project's sources and a separate folder for their data, and the hash of the
-    project's file as it was read.
+    """The user's configuration with a project's sources, a folder for their data, and the hash of the project's file.
 
     Raises: ConfigError for a key that a project may not set, and a folder that is not below the project's.
     """
@@ -193,8 +192,6 @@ def _trusted(env: Mapping[str, str]) -> dict[str, str]:
 
 def _keep(trusted: Mapping[str, str], env: Mapping[str, str]) -> None:
     file = _state(env)
-    try:
+    with write_errors(file, "make its folder writable"):
         make_private_folder(file.parent)
         replace_file(file, json.dumps(trusted, indent=1).encode("utf-8", "surrogateescape"))
-    except OSError as error:
-        raise StoreReadOnly(f"{file} cannot be written: {error.strerror}", "make its folder writable") from error

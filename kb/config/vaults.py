@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kb.config import load
 from kb.config.reading import default_path
 from kb.domain.sources import NAME
-from kb.errors import ConfigError, StoreReadOnly, UsageError
+from kb.errors import ConfigError, UsageError, write_errors
 from kb.private import make_private_folder
 
 if TYPE_CHECKING:
@@ -101,11 +101,9 @@ def link_vault(file: Path, config: Path) -> None:
     Raises: ConfigError if that one cannot be read, StoreReadOnly.
     """
     load(str(config))
-    try:
+    with write_errors(file, "make its folder writable", "made"):
         make_private_folder(file.parent)
         file.symlink_to(os.path.realpath(config))
-    except OSError as error:
-        raise StoreReadOnly(f"{file} cannot be made: {error.strerror}", "make its folder writable") from error
 
 
 def vault_to_remove(name: str, env: Mapping[str, str]) -> tuple[Path, Path]:
@@ -122,8 +120,6 @@ def set_aside(folder: Path) -> Path:
     """Renames the folder of a vault so that it names none, and returns its new path. Raises: StoreReadOnly."""
     names = (f"{folder.name}.removed{number or ''}" for number in count())
     kept = next(each for each in map(folder.with_name, names) if not os.path.lexists(each))
-    try:
+    with write_errors(folder, "remove it by hand", "removed"):
         folder.rename(kept)
-    except OSError as error:
-        raise StoreReadOnly(f"{folder} cannot be removed: {error.strerror}", "remove it by hand") from error
     return kept

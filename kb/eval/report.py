@@ -19,7 +19,7 @@ from kb.domain.results.evaluation import (
     MetricChange,
     MovedQuestion,
 )
-from kb.errors import StoreReadOnly
+from kb.errors import write_errors
 from kb.eval.comparison import LEVEL, METRICS, p_text
 from kb.private import make_private_folder
 from kb.store import queries
@@ -27,15 +27,13 @@ from kb.store import queries
 
 def write_run_files(folder: Path, run: EvalRun, results: Iterable[queries.ResultRow]) -> None:
     """Writes both files of a run. Raises: StoreReadOnly."""
-    try:
+    with write_errors(folder, "set storage.runs_dir"):
         make_private_folder(folder)
         (folder / "report.md").write_text(report_page(run), encoding="utf-8")
         with (folder / "per_query.jsonl").open("w", encoding="utf-8") as file:
             for result in results:
                 line = {"query_id": result.query_id, **json.loads(result.result_json)}
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise StoreReadOnly(f"{folder} cannot be written: {error.strerror}", "set storage.runs_dir") from error
 
 
 def report_page(run: EvalRun) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from kb.errors import StoreReadOnly, UsageError
+from kb.errors import UsageError, write_errors
 from kb.private import replace_file, require_writable
 
 Client = Literal["claude", "claude-code", "cursor", "vscode", "codex", "gemini", "zed"]
@@ -117,11 +117,9 @@ def apply_change(change: Change) -> None:
     now = path.read_text(encoding="utf-8") if path.exists() else None
     if now != change.before:
         raise UsageError(f"{path} has changed meanwhile", "try again")
-    try:
+    with write_errors(path, "make it writable"):
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, change.after.encode(), path.stat().st_mode & 0o777 if path.exists() else 0o600)
-    except OSError as error:
-        raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "make it writable") from error
 
 
 def _entry(client: Client, start: Launch) -> dict[str, Any]:

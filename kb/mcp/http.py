@@ -22,7 +22,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kb.config import Config
-from kb.errors import StoreReadOnly
+from kb.errors import write_errors
 from kb.mcp.server import build_server, tools_for
 from kb.operations.answers.audit import AuditLog
 from kb.operations.opening.base import open_base
@@ -101,10 +101,8 @@ def _token(path: Path) -> tuple[str, Path | None]:
         pass
     require_writable(f"{path}, which would keep a token,")
     made = secrets.token_urlsafe(32)
-    try:
+    with write_errors(path, f"or set {TOKEN_VARIABLE}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
             file.write(made + "\n")
-    except OSError as error:
-        raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", f"or set {TOKEN_VARIABLE}") from error
     return made, path

@@ -1,6 +1,4 @@
-"""Opens the SQLite file: checks the schema version, sets pragmas, holds the writer lock, and translates SQLite's
-errors.
-"""
+"""Opens the SQLite file: checks the schema version, sets pragmas, holds the writer lock, translates SQLite's errors."""
 
 from __future__ import annotations
 
@@ -24,6 +22,7 @@ from kb.errors import (
     StoreCorrupt,
     StoreError,
     StoreReadOnly,
+    write_errors,
 )
 from kb.private import make_private_file, make_private_folder
 from kb.store import queries
@@ -92,9 +91,7 @@ _LARGEST_WRITE_BYTES = 1 << 16  # of SQLite: a page at most
 
 @contextmanager
 def sqlite_errors(path: Path) -> Iterator[None]:
-    """Turns SQLite's errors in the block into StoreError or a subclass, each with a hint; `path` is the file they are
-    about.
-    """
+    """Turns SQLite's errors in the block into StoreErrors with a hint; `path` is the file they are about."""
     try:
         yield
     except apsw.NotADBError as error:
@@ -214,17 +211,12 @@ def open_writer(path: Path) -> apsw.Connection:
 
 
 def open_private(path: Path, setting: str = "storage.data_dir") -> apsw.Connection:
-    """A connection to a file; if the file is created, only the user may read it and the files that SQLite keeps beside
-    it.
+    """A connection to a file; a new file and those beside it are readable to the user alone.
 
     Raises: StoreReadOnly if the folder cannot be made; `setting` is the setting that the message names.
     """
-    try:
+    with write_errors(path.parent, f"set {setting} to a directory that is yours", "made"):
         make_private_folder(path.parent)
-    except OSError as error:
-        raise StoreReadOnly(
-            f"{path.parent} cannot be made: {error.strerror}", f"set {setting} to a directory that is yours"
-        ) from error
     with suppress(OSError):  # which SQLite tells in its own words
         make_private_file(path)
     db = apsw.Connection(str(path))
@@ -321,12 +313,8 @@ def writer_lock(path: Path) -> Iterator[None]:
     import fcntl
 
     lock_path = path.with_name(path.name + ".lock")
-    try:
+    with write_errors(lock_path, "check the permissions of the data directory"):
         descriptor = os.open(lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StoreReadOnly(
-            f"{lock_path} cannot be written: {error.strerror}", "check the permissions of the data directory"
-        ) from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -22,7 +22,7 @@ from kb.domain.results.upkeep import ForgetReport, RemovedPart, ResetPart, Reset
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.sources import Sources
 from kb.domain.text import stored_text
-from kb.errors import KbError, StoreError, StoreReadOnly, UsageError
+from kb.errors import KbError, StoreError, StoreReadOnly, UsageError, write_errors
 from kb.operations.answers.audit import open_audit
 from kb.operations.answers.last_shown import forget_shown
 from kb.operations.embedding.batch_vectors import every_chunk, text_of
@@ -138,9 +138,7 @@ def _below(sources: Sources, typed: str) -> str:
 
 
 def _list(db: Connection, paths: Iterable[str]) -> None:
-    """Lists the paths, their documents and everything derived from them in temporary tables, as `sql/exposure` does to
-    hide them.
-    """
+    """Lists the paths, their documents and what is derived from them in the temporary tables of `sql/exposure`."""
     wanted = set(paths)
     ids = [row.doc_id for row in queries.select_all_paths(db) if row.workspace_path in wanted]
     queries.open_hidden(db)
@@ -235,9 +233,7 @@ def _names(file: Path, paths: Iterable[str]) -> bool:
 
 
 def plan_reset(config: Config, part: ResetPart) -> ResetReport:
-    """Reports what `reset` would remove; changes nothing. Raises: NotIndexed and other StoreErrors, except for
-    `everything`.
-    """
+    """Reports what `reset` would remove; changes nothing. Raises: StoreErrors, except for `everything`."""
     return ResetReport(part, _removable(config, part), done=False)
 
 
@@ -328,13 +324,11 @@ def _remove_everything(config: Config) -> None:
         if isinstance(address := config.vector_dir, VectorAddress):
             remove_tables(address, list(table_sizes(address)))
         for path in _places(config):
-            try:
+            with write_errors(path, "remove it, and reset again", "removed", kind=StoreError):
                 if path.is_dir():
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
-            except OSError as error:
-                raise StoreError(f"{path} cannot be removed: {error.strerror}", "remove it, and reset again") from error
 
 
 def _places(config: Config) -> list[Path]:

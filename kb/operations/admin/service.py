@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from kb.errors import FileError, NotFound, UsageError
+from kb.errors import FileError, NotFound, UsageError, write_errors
 from kb.private import replace_file
 
 _UNIT = """\
@@ -61,11 +61,9 @@ def watch_service(
 
 def install(service: Service) -> None:
     """Writes the file of the service and starts it. Raises: FileError, UsageError."""
-    try:
+    with write_errors(service.file, "make the folder writable", kind=FileError):
         service.file.parent.mkdir(parents=True, exist_ok=True)
         replace_file(service.file, service.content)
-    except OSError as error:
-        raise FileError(f"{service.file} cannot be written: {error.strerror}", "make the folder writable") from error
     for command in service.start:
         _run(command, f"the service is written: {service.file}")
 

@@ -17,7 +17,7 @@ from kb.domain.ids import content_hash
 from kb.domain.results.upkeep import ModelStatus, SetupReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.embed.provider import HUB, LLAMA_CPP, OLLAMA
-from kb.errors import Canceled, ConfigError, KbError, StoreReadOnly, UsageError
+from kb.errors import Canceled, ConfigError, KbError, UsageError, write_errors
 from kb.models.manifest import ModelFacts, list_models, verify_model
 from kb.operations.embedding.plan import configured_model
 from kb.operations.opening.own_files import close_to_others, private_places
@@ -78,12 +78,10 @@ def set_up_project(root: str, env: Mapping[str, str]) -> Path:
     file = project_file(os.path.join(root, ".kb/config.toml"))
     if os.path.lexists(file.parent):
         raise UsageError(f"{file.parent} is there already", "kb trust shows what it sets")
-    try:
+    with write_errors(file, "make the folder writable"):
         make_folder_for_user(file.parent)
         with open_for_user(file) as opened:
             opened.write(STARTER)
-    except OSError as error:
-        raise StoreReadOnly(f"{file} cannot be written: {error.strerror}", "make the folder writable") from error
     trust(file, read_project(str(file), (), env)[1], env)
     return file
 
@@ -92,21 +90,16 @@ def _write_config(config: Config, path: Path, force: bool) -> bool:
     if path.exists() and not force:
         return False
     _make_dir(path.parent, make_private_folder)
-    try:
+    with write_errors(path, "name another file with --config"):
         replace_file(path, (_CONFIG_HEADER + starter_toml(config)).encode())
-    except OSError as error:
-        raise StoreReadOnly(f"{path} cannot be written: {error.strerror}", "name another file with --config") from error
     return True
 
 
 def _make_dir(path: Path, make: Callable[[Path], None]) -> bool:
     if path.is_dir():
         return False
-    try:
+    with write_errors(path, "name a place that is yours in the configuration", "made"):
         make(path)
-    except OSError as error:
-        hint = "name a place that is yours in the configuration"
-        raise StoreReadOnly(f"{path} cannot be made: {error.strerror}", hint) from error
     return True
 
 
@@ -119,8 +112,7 @@ def configured_installs(config: Config) -> tuple[str, ...]:
 
 
 def install_models(config: Config, names: Sequence[str], *, force: bool, handle: RunHandle) -> list[str]:
-    """Installs models one after another and returns their names. A complete model is not installed again unless
-    `force`.
+    """Installs models one after another and returns their names; a complete one is installed again only with `force`.
 
     Raises: StoreReadOnly, ModelMissing, ModelError, ModelCorrupt, DiskFull; Canceled, with the current model unchanged.
     """
@@ -160,8 +152,7 @@ def model_statuses(config: Config) -> list[ModelStatus]:
 
 
 def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> list[ModelStatus]:
-    """The named models (without names, all installed ones) with the checksums of their files compared; a fault is
-    `problem`.
+    """The named models (without names, all installed), with their checksums compared; a fault is `problem`.
 
     Raises: Canceled.
     """

@@ -15,7 +15,7 @@ import platform
 import shutil
 import tarfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +29,7 @@ from kb.domain.embeddings import VectorAddress, VectorPlace
 from kb.domain.ids import content_hash, merkle_root
 from kb.domain.results.upkeep import ExportReport, ImportReport, Proof
 from kb.domain.run_handle import RunHandle, StepProgress
-from kb.errors import FileError, FileUnreadable, KbError, StoreCorrupt, StoreReadOnly, UsageError
+from kb.errors import FileError, FileUnreadable, KbError, StoreCorrupt, UsageError, write_errors
 from kb.operations.embedding.vector_upkeep import (
     committed_vectors,
     copy_lance,
@@ -65,9 +65,7 @@ def prove(config: Config) -> Proof:
 
 
 def _proof(db: Connection, vector_dir: VectorPlace) -> Proof:
-    """The Merkle roots of the database. With a mirror, `db` must have sqlite-vec; without one the vectors are read from
-    Lance.
-    """
+    """The Merkle roots of the database. If it has a mirror, `db` must have sqlite-vec; else Lance has the vectors."""
     documents = merkle_root(_joined(*row) for row in queries.select_proof_documents(db))
     chunks = merkle_root(_joined(*row) for row in queries.select_proof_chunks(db))
     vectors_root = merkle_root(_joined(*named) + vector for *named, vector in _vectors(db, vector_dir))
@@ -98,31 +96,28 @@ def export_base(config: Config, target: Path, handle: RunHandle) -> ExportReport
     Raises: UsageError if the file exists, FileError, NotIndexed and other StoreErrors.
     """
     _require_absent(target)
-    try:
-        with TemporaryDirectory(dir=target.parent, prefix=".kb-export-") as folder:
-            database, archive = Path(folder) / _DATABASE, Path(folder) / "archive"
-            with _copied(config, database, handle) as db:
-                fill_mirror(db, config.vector_dir, handle)
-                proof = _proof(db, config.vector_dir)
-            handle.tell(StepProgress("writing the archive", 0, 0, "documents"))
-            with tarfile.open(archive, "w:gz" if target.name.endswith((".gz", ".tgz")) else "w") as tar:
-                text = _manifest(config, proof)
-                head = tarfile.TarInfo(_MANIFEST)
-                head.size, head.mode = len(text), 0o600
-                tar.addfile(head, BytesIO(text))
-                for name, path in (
-                    (_DATABASE, database),
-                    (_CONFIG, config.file),
-                    (_GOLDEN, config.eval_suite),
-                    *zip(_FOLDERS, (config.asset_dir, config.artifact_dir), strict=True),
-                ):
-                    if path is not None and path.exists():
-                        tar.add(path, name)
-            os.chmod(archive, 0o600)
-            os.rename(archive, target)
-            return ExportReport(str(target), target.stat().st_size, proof)
-    except OSError as error:
-        raise _unwritable(target, error) from error
+    with _writing(target), TemporaryDirectory(dir=target.parent, prefix=".kb-export-") as folder:
+        database, archive = Path(folder) / _DATABASE, Path(folder) / "archive"
+        with _copied(config, database, handle) as db:
+            fill_mirror(db, config.vector_dir, handle)
+            proof = _proof(db, config.vector_dir)
+        handle.tell(StepProgress("writing the archive", 0, 0, "documents"))
+        with tarfile.open(archive, "w:gz" if target.name.endswith((".gz", ".tgz")) else "w") as tar:
+            text = _manifest(config, proof)
+            head = tarfile.TarInfo(_MANIFEST)
+            head.size, head.mode = len(text), 0o600
+            tar.addfile(head, BytesIO(text))
+            for name, path in (
+                (_DATABASE, database),
+                (_CONFIG, config.file),
+                (_GOLDEN, config.eval_suite),
+                *zip(_FOLDERS, (config.asset_dir, config.artifact_dir), strict=True),
+            ):
+                if path is not None and path.exists():
+                    tar.add(path, name)
+        os.chmod(archive, 0o600)
+        os.rename(archive, target)
+        return ExportReport(str(target), target.stat().st_size, proof)
 
 
 def export_snapshot(config: Config, target: Path, handle: RunHandle) -> ExportReport:
@@ -132,21 +127,18 @@ def export_snapshot(config: Config, target: Path, handle: RunHandle) -> ExportRe
     `target` exists, FileError, NotIndexed and other StoreErrors.
     """
     _require_absent(target)
-    try:
-        with TemporaryDirectory(dir=target.parent, prefix=".kb-export-") as temporary:
-            folder = Path(temporary) / "snapshot"
-            make_private_folder(folder)
-            with _copied(config, folder / _DATABASE, handle) as db:
-                without_mirror = fill_mirror(db, config.vector_dir, handle)
-                proof = _proof(db, config.vector_dir)
-                _give_lance(db, folder, has_ann(db, config.vector_dir), not without_mirror, handle)
-            close_log(folder / _DATABASE)
-            replace_file(folder / _MANIFEST, _manifest(config, proof))
-            size_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-            os.rename(folder, target)
-            return ExportReport(str(target), size_bytes, proof)
-    except OSError as error:
-        raise _unwritable(target, error) from error
+    with _writing(target), TemporaryDirectory(dir=target.parent, prefix=".kb-export-") as temporary:
+        folder = Path(temporary) / "snapshot"
+        make_private_folder(folder)
+        with _copied(config, folder / _DATABASE, handle) as db:
+            without_mirror = fill_mirror(db, config.vector_dir, handle)
+            proof = _proof(db, config.vector_dir)
+            _give_lance(db, folder, has_ann(db, config.vector_dir), not without_mirror, handle)
+        close_log(folder / _DATABASE)
+        replace_file(folder / _MANIFEST, _manifest(config, proof))
+        size_bytes = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        os.rename(folder, target)
+        return ExportReport(str(target), size_bytes, proof)
 
 
 def _give_lance(db: Connection, folder: Path, ann: bool, mirror: bool, handle: RunHandle) -> None:
@@ -164,7 +156,7 @@ def store_snapshot(config: Config, uri: str, handle: RunHandle) -> ExportReport:
     where, source = snapshot_address(config, uri), f"{platform.node()}:{config.sqlite}"
     if (there := stored_file(where)) is not None and _stored_manifest(where, there)["source"] != source:
         raise UsageError(f"{where} has the snapshot of another knowledge base", "name another address")
-    try:
+    with _writing(config.cache_dir):
         make_private_folder(config.cache_dir)
         with TemporaryDirectory(dir=config.cache_dir, prefix=".kb-export-") as temporary:
             database = Path(temporary) / _DATABASE
@@ -178,13 +170,10 @@ def store_snapshot(config: Config, uri: str, handle: RunHandle) -> ExportReport:
             manifest = _manifest(config, proof, source=source, blake3=digest, ann=ann, mirror=mirror)
             store_file(where, database, manifest)
             return ExportReport(str(where), database.stat().st_size, proof)
-    except OSError as error:
-        raise _unwritable(config.cache_dir, error) from error
 
 
 def fetch_snapshot(config: Config, uri: str, folder: Path, handle: RunHandle) -> ImportReport:
-    """Makes a folder from the snapshot at an address and replaces an older one; an up-to-date folder is not fetched
-    again.
+    """Makes a folder from the snapshot at an address, in place of an older one; one that is up to date stays.
 
     Raises: UsageError if the folder is anything else, StoreCorrupt if the contents do not match their proof,
     ConfigError, FileUnreadable if there is no snapshot, StoreError, SchemaTooNew.
@@ -197,7 +186,7 @@ def fetch_snapshot(config: Config, uri: str, folder: Path, handle: RunHandle) ->
     is_there = folder.exists()
     if is_there and not {path.name for path in folder.iterdir()} >= {_MANIFEST, _DATABASE}:
         raise UsageError(f"{folder} is there already, and no snapshot", "name another one")
-    try:
+    with _writing(folder):
         if is_there and (folder / _MANIFEST).read_bytes() == stored.about:
             return report
         with TemporaryDirectory(dir=folder.parent, prefix=".kb-import-") as temporary:
@@ -218,8 +207,6 @@ def fetch_snapshot(config: Config, uri: str, folder: Path, handle: RunHandle) ->
                 os.rename(folder, Path(temporary) / "old")
             os.rename(new, folder)
         return report
-    except OSError as error:
-        raise _unwritable(folder, error) from error
 
 
 def _stored_manifest(where: VectorAddress, stored: StoredFile) -> dict[str, Any]:
@@ -291,18 +278,17 @@ def _manifest(config: Config, proof: Proof, **added: str | bool) -> bytes:
     return json.dumps(manifest | added, ensure_ascii=False, indent=1).encode()
 
 
+def _writing(target: Path) -> AbstractContextManager[None]:
+    return write_errors(target, "name a place elsewhere", kind=FileError)
+
+
 def _require_absent(target: Path) -> None:
     if target.exists():
         raise UsageError(f"{target} is there already", "name another one")
 
 
-def _unwritable(target: Path, error: OSError) -> FileError:
-    return FileError(f"{target} cannot be written: {error.strerror}", "name a place elsewhere")
-
-
 def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport:
-    """Unpacks an archive into the configured places, which must be empty. Nothing is left there if the proof does not
-    match.
+    """Unpacks an archive into the configured places, which must be empty and stay so if the proof does not match.
 
     Raises: UsageError if there is a knowledge base, FileError, StoreCorrupt, SchemaTooNew.
     """
@@ -316,7 +302,7 @@ def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport
                 f"{path} is there already",
                 "kb reset everything first, or another storage.data_dir in a configuration",
             )
-    try:
+    with write_errors(config.data_dir, "check the disk", "filled"):
         make_private_folder(config.data_dir)
         with TemporaryDirectory(dir=config.data_dir, prefix=".kb-import-") as folder:
             handle.tell(StepProgress("unpacking", 0, 0, "documents"))
@@ -340,8 +326,6 @@ def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport
             make_private_folder(config.sqlite.parent)
             shutil.move(unpacked, config.sqlite)  # last: until then there is no knowledge base
         return ImportReport(proof, tuple(_differing(manifest["settings"], _settings(config))))
-    except OSError as error:
-        raise StoreReadOnly(f"{config.data_dir} cannot be filled: {error.strerror}", "check the disk") from error
 
 
 @contextmanager

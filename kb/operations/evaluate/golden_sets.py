@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kb.config import Config
 from kb.domain.citations import Citation, cited_lines
-from kb.errors import UsageError
+from kb.errors import UsageError, write_errors
 from kb.eval.golden import Expectation, GoldenSet, Question, parse_golden, question_yaml, read_golden, write_golden
 from kb.eval.question_files import count_questions, read_judged_folder
 from kb.language.detect import query_language
@@ -86,9 +86,7 @@ def append_question(suite: Path, question: Question) -> None:
 
 
 def _write(suite: Path, text: str) -> None:
-    try:
+    with write_errors(suite, "name another file with --suite", kind=UsageError):
         make_folder_for_user(suite.parent)
         with open_for_user(suite) as file:
             file.write(text)
-    except OSError as error:
-        raise UsageError(f"{suite} cannot be written: {error.strerror}", "name another file with --suite") from error

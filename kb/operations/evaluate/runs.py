@@ -20,7 +20,7 @@ from kb.domain.results.evaluation import Answered, Comparison, EvalRun, GroupMet
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchMode
 from kb.domain.sources import Sources
-from kb.errors import NotFound, UsageError
+from kb.errors import NotFound, UsageError, write_errors
 from kb.eval.comparison import compare
 from kb.eval.golden import GoldenSet, Question, read_golden
 from kb.eval.outcome import ExpectedResults
@@ -44,9 +44,7 @@ _NOT_MEASURED = ("workspace", "storage", "indexing", "eval")
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """The golden set, the search mode, the number of hits and the name of a run; `with_ask`: questions are also
-    answered.
-    """
+    """The golden set, the search mode, the number of hits and the name of a run; `with_ask` answers questions too."""
 
     suite: Path
     mode: SearchMode
@@ -184,11 +182,8 @@ def compare_runs(base: Base, before: str | None, after: str | None, *, tolerance
 
 def write_report(comparison: Comparison, file: Path) -> None:
     """Writes a comparison as one self-contained HTML page. Raises: UsageError if the file cannot be written."""
-    try:
-        with open_for_user(file) as page:
-            page.write(comparison_page(comparison))
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}", "name another file with --report") from error
+    with write_errors(file, "name another file with --report", kind=UsageError), open_for_user(file) as page:
+        page.write(comparison_page(comparison))
 
 
 def _measured(db: Connection, run: EvalRun) -> MeasuredRun:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kb.domain.results.inspection import BoundQuery
 from kb.domain.search import SearchQuery
-from kb.errors import StoreReadOnly, UsageError
+from kb.errors import UsageError, write_errors
 from kb.operations.opening.base import Base
 from kb.operations.search.search import bind_question
 from kb.store.connection import BUSY_TIMEOUT_MS
@@ -45,8 +45,7 @@ def query_lines(bound: BoundQuery) -> list[str]:
 
 
 def init_lines(sqlite: Path, bound: BoundQuery, *, writable: bool) -> list[str]:
-    """The lines of an init file that opens the knowledge base and sets every parameter of `sql/retrieve`, to NULL if
-    unbound.
+    """An init file that opens the knowledge base and sets every parameter of `sql/retrieve`, to NULL if unbound.
 
     It opens the file read-only instead of setting `PRAGMA query_only`, under which `.param set` would silently do
     nothing. With `writable`, the database of the program stays open and is configured for writing as kb does.
@@ -75,16 +74,12 @@ def write_init_file(path: Path, lines: list[str]) -> None:
 
     Raises: UsageError for an existing file of somebody else; StoreReadOnly if it cannot be written.
     """
-    try:
+    with write_errors(path, "name a file in a folder of yours"):
         if path.exists() and not path.read_text(encoding="utf-8", errors="replace").startswith(_SIGNATURE):
             raise UsageError(f"{path} is not an init file of kb", "name another file, or remove this one")
         with path.open("w", encoding="utf-8", errors="surrogateescape") as file:
             os.fchmod(file.fileno(), 0o600)  # it contains the question, and an earlier version may have made it
             file.write("\n".join(lines) + "\n")
-    except OSError as error:
-        raise StoreReadOnly(
-            f"{path} cannot be written: {error.strerror}", "name a file in a folder of yours"
-        ) from error
 
 
 def _retrieve_params() -> list[str]:
