@@ -21,9 +21,7 @@ from kb.language.sentences import sentence_ranges
 
 
 class Read(NamedTuple):
-    """A sentence of a generated text, and the numbers of the given passages that it cites; empty if it cites none of
-    them.
-    """
+    """A sentence of a generated text, and the numbers of the given passages that it cites."""
 
     text: str
     cited: tuple[int, ...]
@@ -84,9 +82,7 @@ def _decided(judged: JudgedClaim, second: SecondVerdict, language: str) -> Judge
 
 
 def _likeliest(text: str, passages: dict[int, Passage]) -> list[Passage]:
-    """The passage that contains most of a sentence's words, in a list; empty if its share of them is below
-    `MOST_WORDS`.
-    """
+    """The passage with most of a sentence's words, in a list; empty if its share of them is below `MOST_WORDS`."""
     shares = [(-carried_share(text, [passage]), number) for number, passage in passages.items()]
     share, number = min(shares, default=(0.0, 0))
     return [passages[number]] if -share >= MOST_WORDS else []

@@ -67,8 +67,7 @@ class JudgedClaim(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A word, name or number of a sentence: `text` as written, and `key`, `particle` and `quantity` by which it is
-    compared.
+    """A word, name or number of a sentence: `text` as written, and `key`, `particle` and `quantity` to compare it by.
 
     An `operator` negates, limits or doubts; a `break` stands between two clauses.
     """
@@ -233,9 +232,7 @@ def _absent_name(claim: str, question: str, cited: Sequence[Passage]) -> str | N
 
 @functools.lru_cache(maxsize=64)
 def _pieces(passage: Passage) -> tuple[tuple[tuple[Token, ...], str], ...]:
-    """The sentences of a passage, each as tokens and as text. Source code is read by lines, in which `if` is no
-    condition.
-    """
+    """The sentences of a passage, each as tokens and as text. Code is read by lines, and its `if` is no condition."""
     is_code = isinstance(passage.citation, CodeCitation)
     found = passage.text.split("\n") if is_code else [sentence.text for sentence in sentences(passage)]
     return tuple((_tokens(sentence), sentence) for sentence in found if len(sentence) <= LONGEST_CHARS)
@@ -248,8 +245,7 @@ def _holds(said: Sequence[Token], there: Sequence[Token]) -> bool:
 
 
 def _difference(said: Sequence[Token], there: Sequence[Token]) -> tuple[Token, Token] | None:
-    """The only token of a claim for which a sentence has another token, and that other token; None if there is no such
-    pair.
+    """The only token of a claim for which a sentence has another token, and that token; None without such a pair.
 
     Neighbouring numbers, such as those of a date, count as one token.
     """
@@ -265,8 +261,7 @@ def _difference(said: Sequence[Token], there: Sequence[Token]) -> tuple[Token, T
 
 
 def _aligned(said: Sequence[Token], there: Sequence[Token], *, may_differ: bool) -> list[tuple[Token, int]] | None:
-    """Each content token of a claim with the index of its token in a sentence, in order and as near to the end as
-    possible.
+    """Each content token of a claim with the index of its token in a sentence, in order, as near to the end as can be.
 
     Of several alignments, the one that leaves out fewest tokens of the sentence. None if a token is missing, or if the
     claim has too few tokens.

@@ -28,8 +28,7 @@ _DATES = frozenset({"calendar-year", "month-of-year", "day-of-month", "season"})
 def differing(
     question: str, terms: Sequence[TermWeight], excerpts: Sequence[Excerpt], judge: PassageJudge
 ) -> Excerpt | None:
-    """The first excerpt of the other places whose best sentence gives another value of the same unit; None if none
-    does.
+    """The first excerpt of the other places whose best sentence gives another value of the same unit; None without.
 
     The judge must find that sentence nearly as likely an answer as the first place's. Raises: ModelError.
     """

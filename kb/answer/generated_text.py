@@ -166,9 +166,7 @@ _LONGEST_TAG = 40
 
 
 def without_thoughts(text: str) -> str:
-    """`text` without the model's thoughts. A thought without an end tag reaches to the end of the text, one without a
-    start tag begins at its beginning.
-    """
+    """`text` without the model's thoughts; one without an end tag ends the text, one without a start tag begins it."""
     shown = ThoughtFilter()
     kept = shown.feed(text) + shown.end()
     ends = [closing.end() for closing in _THOUGHT_ENDS.finditer(kept)]

@@ -180,8 +180,7 @@ class Judgement(NamedTuple):
     names_topic: bool = False
 
     def state(self, gate: float, precision: float) -> tuple[AnswerState, str | None]:
-        """Whether this is enough for a sure answer, for an unsure one, or for none; and the doubt, if only that keeps
-        the answer from being sure.
+        """Whether this is enough for a sure, an unsure or no answer, and the doubt that alone keeps it from being sure.
 
         A sure answer is so likely that at least the share `precision` is right, and the notes hold something on the
         question with at least that likelihood, which words that name a topic need not reach; 0 takes every answer for
@@ -197,9 +196,7 @@ class Judgement(NamedTuple):
         return "answered" if doubt is None else "unsure", doubt
 
     def limit(self, precision: float) -> float | None:
-        """The lowest likelihood at which the share `precision` of answers is right; None if no fitted limit reaches
-        that share.
-        """
+        """The lowest likelihood at which the share `precision` of answers is right; None if no fitted limit is that."""
         if self.limits is None or not precision:
             return precision
         known = sorted((float(share), limit) for share, limit in self.limits.items())

@@ -59,8 +59,7 @@ _COLONS = (":", "：")
 
 
 class Excerpt(NamedTuple):
-    """The part of a passage that an answer shows: its pieces, the best one first, and the ranges of text that contain
-    them.
+    """The part of a passage that an answer shows: its pieces, the best one first, and the ranges of text with them.
 
     `best` is the best sentence and `score` its score (higher is better). `logit` is a judge's score that the passage
     answers, None if no judge has read it.
@@ -211,9 +210,7 @@ def _merged(ranges: Sequence[Range]) -> list[Range]:
 def _surroundings(
     text: str, lines: Sequence[MarkedLine], scored: Sequence[tuple[Sentence, float]], pieces: Sequence[Range]
 ) -> list[Range]:
-    """The pieces with the best sentences next to and between them, up to `SHOWN_CHARS`, and the lists that these
-    announce.
-    """
+    """The pieces with the best sentences beside them, up to `SHOWN_CHARS`, and the lists that these announce."""
     shown = {at for at, (sentence, _) in enumerate(scored) if any(s <= sentence.start < e for s, e in pieces)}
     left = SHOWN_CHARS - sum(end - start for start, end in pieces)
     while True:

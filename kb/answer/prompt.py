@@ -85,9 +85,7 @@ def _messages(
 
 
 def _said(turn: Turn) -> tuple[Message, Message]:
-    """The messages of an earlier turn, each on one line. Their markers are removed, as they would name other passages
-    now.
-    """
+    """The messages of an earlier turn, each on one line, without markers, which would name other passages now."""
     answer = take_markers(stored_text(turn.answer)).text
     return Message("user", " ".join(stored_text(turn.question).split())), Message("assistant", " ".join(answer.split()))
 

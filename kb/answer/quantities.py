@@ -10,9 +10,7 @@ from kb.language.lists import rows
 
 
 class Quantity(NamedTuple):
-    """A number or date in one normal form, and its unit, "" if the text names none; it is at `start`..`end` of the
-    text.
-    """
+    """A number or date in one normal form, at `start`..`end` of the text, and its unit, "" if none is named."""
 
     value: str
     unit: str

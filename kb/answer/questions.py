@@ -93,9 +93,7 @@ def _about(side: str, asked: str) -> str:
 
 
 def _whole(one: str, other: str) -> tuple[str, str]:
-    """Two sides of a comparison, each with the word they share: Query and Path parameters → Query parameters, Path
-    parameters.
-    """
+    """Two sides of a comparison, each with the word they share: Query and Path parameters → Query parameters, …."""
     words, others = one.split(), other.split()
     is_shared = one.isascii() and len(words) == 1 and len(others) == 2 and one.lower() not in other.lower().split()
     return (f"{one} {others[-1]}" if is_shared else one), other
@@ -125,9 +123,7 @@ def _fitting(particle: str, word: str) -> str:
 
 
 def _in_a_row(text: str) -> tuple[SubQuestion, ...]:
-    """The questions of a text that each end with a question mark; a question that says too little joins the previous
-    one.
-    """
+    """The questions of a text by their question marks; one that says too little joins the previous one."""
     sentences = _ENDED.split(text)
     if sum(each.endswith(("?", "？")) for each in sentences) < 2:
         return ()
@@ -155,9 +151,7 @@ def _joined(text: str) -> tuple[SubQuestion, ...]:
 
 
 def _joined_in_korean(text: str) -> tuple[SubQuestion, ...]:
-    """Two Korean clauses joined by -고, -며 or 그리고, each with a question word; empty if the text
-    has another form.
-    """
+    """Two Korean clauses joined by -고, -며 or 그리고, each with a question word; else empty."""
     words = [] if _TOLD.search(text) else text.split()
     asks, joins, helps = (pattern("compound", kind) for kind in ("asks_ko", "joins_ko", "helps_ko"))
     pieces: list[list[str]] = [[]]

@@ -44,9 +44,7 @@ def stands_in(quote: str, source: str) -> bool:
 
 
 def sentence_citation(passage: Passage, sentence: Sentence) -> Citation:
-    """The citation of a sentence by its lines, times or regions; the passage's citation if the passage has none of
-    these.
-    """
+    """The citation of a sentence by its lines, times or regions; without any, the passage's citation."""
     cited = passage.citation
     if passage.is_cited_by_place and (spans := json.loads(passage.source_spans_json)):
         origin = spans[0]["char_start"]
@@ -116,9 +114,7 @@ def _item_mark(text: str, start: int, end: int) -> str:
 
 
 def _readable(text: str, places: Collection[int]) -> str:
-    """The lines with words, unchanged and with table rows together; an ellipsis replaces lines without words between
-    them.
-    """
+    """The lines with words, unchanged and with table rows together; an ellipsis replaces the lines between them."""
     if not any(map(_FENCE.match, text.split("\n"))):
         text = _ROWS_APART.sub("\n", text)
     lines: list[str] = []

@@ -1,5 +1,4 @@
-"""Reads the 4-bit multilingual-e5-small weight file, and merges the trained update: the source of the ONNX graph and
-the vocabulary.
+"""Reads the 4-bit multilingual-e5-small weight file, and merges the trained update: what the ONNX graph is made of.
 
 Layout (little-endian): magic `E5S1`; sizes; the unigram vocabulary; the map of code points that normalisation replaces;
 a directory of tensors. Matrices are in blocks of 32 weights: one float16 scale, then 16 bytes of which the low

@@ -43,14 +43,10 @@ class _Option(click.Option):
 
 
 class QuestionCommand(click.Command):
-    """A command whose arguments are the words of a question; words such as `-redis` and `-19` are arguments, not
-    options.
-    """
+    """A command whose arguments are the words of a question: `-redis` and `-19` are arguments, not options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parses as click does, with words that begin with a minus marked by a NUL meanwhile, which no argument
-        contains.
-        """
+        """Parses as click does; words that begin with a minus have a NUL before it meanwhile, as no argument has."""
         params = self.get_params(ctx)
         options = {name: each for each in params if isinstance(each, click.Option) for name in each.opts}
         marked: list[str] = []
@@ -354,9 +350,7 @@ def _offered(command: str, param: click.Parameter, ctx: click.Context, incomplet
 
 
 class CommandGroup(click.Group):
-    """A group of commands. The list in its help has the whole first sentence of each command, on several lines if
-    needed.
-    """
+    """A group of commands; its help lists each with its whole first sentence, on several lines if needed."""
 
     context_class = HelpContext
     other_words: Mapping[str, str] = {}

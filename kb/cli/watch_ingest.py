@@ -1,5 +1,4 @@
-"""The ingest that `kb watch` runs in a separate process: first the text, then the vectors, in turns with ingests of
-files that change meanwhile.
+"""The ingest that `kb watch` runs in a separate process: first the text, then the vectors, with turns for changes.
 
 When a file changes while passages are embedded, `kb watch` sends SIGUSR1. Once the ingest that follows reports that it
 scans, `kb watch` takes the change as read.
@@ -39,8 +38,7 @@ def ingest_command_line(call: Call, *options: str) -> list[str]:
 
 
 def ingest_for_watch(call: Call, request: IngestRequest) -> int:
-    """Ingests text, prints the report, and embeds; then the same for files of slow engines, if some were left. Returns
-    the exit code.
+    """Ingests text, prints the report, and embeds; then again for files of slow engines. Returns the exit code.
 
     Notes of the embedding are a further report without items. Raises: as `ingest` and `embed_in_turns`.
     """

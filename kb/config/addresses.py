@@ -1,6 +1,4 @@
-"""Addresses of object stores. Only the owner's configuration file may say what is written there, and with which
-options.
-"""
+"""Addresses of object stores. Only the owner's configuration may say what is written there, and with which options."""
 
 from __future__ import annotations
 

@@ -180,8 +180,7 @@ def _in_part(value: str, is_range: bool) -> str:
 
 
 def split_part(name: str) -> tuple[str, str, str]:
-    """Splits the name of a part or range: `para=14:18` gives the key `para`, the first value `14` and the last value
-    `18`.
+    """Splits the name of a part or range: `para=14:18` gives the key `para` and the values `14` and `18`.
 
     With several keys, the first item holds everything before the last value. One part is the first and the last.
     """
@@ -190,9 +189,7 @@ def split_part(name: str) -> tuple[str, str, str]:
 
 
 def read_together(name: str) -> str:
-    """A key that is equal for two parts if they may share a passage: the name without its position, or else the whole
-    name.
-    """
+    """A key that is equal for two parts that may share a passage: the name without its position, or the whole."""
     shared = split_part(name)[0]
     return shared if shared.rpartition("&")[2] in _RUNNING else name
 
@@ -335,9 +332,7 @@ def cite(path: str, spans: Sequence[Mapping[str, Any]], section: str | None) -> 
 
 
 def cited_as(citation: Citation, heading_path: Sequence[str], title: str) -> str:
-    """What a person is told about a place besides its path: the definition, the part of the file, or the headings above
-    it.
-    """
+    """What a person is told of a place besides its path: the definition, the part of the file, or the headings."""
     if isinstance(citation, CodeCitation):
         return citation.label(title)
     over = " › ".join(heading_path)

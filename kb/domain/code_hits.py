@@ -41,8 +41,7 @@ class CodeRow(NamedTuple):
 
 
 class CodeHit(NamedTuple):
-    """A hit in source code, and how it was found. `share` is the share of the question's words that the hit has, 0 to
-    1.
+    """A hit in source code, and how it was found. `share` is the share of the question's words that it has, 0 to 1.
 
     `defines` are the definitions that begin in the passage; `defined` is the one of them that the question means, None
     if there is none. `lines` are the lines of a stack trace or of uses. `spelled`: the definition is spelled as in the

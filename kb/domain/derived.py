@@ -190,9 +190,7 @@ Results: TypeAlias = Mapping[DerivedName, bytes]
 
 @dataclass(frozen=True, slots=True)
 class OcrSettings:
-    """`languages` are tesseract's names of languages; `page_dpi` is the resolution at which pages of a PDF are
-    rendered.
-    """
+    """`languages` are tesseract's names of languages; `page_dpi` is the resolution at which PDF pages are rendered."""
 
     languages: str
     page_dpi: int

@@ -1,6 +1,4 @@
-"""A document as extractors make it (metadata, blocks with exact spans, source text), and its chunks: the passages that
-are indexed, found and cited.
-"""
+"""A document as extractors make it (metadata, blocks with exact spans, source text), and its chunks, the passages."""
 
 from __future__ import annotations
 

@@ -301,9 +301,7 @@ def with_values(filters: SearchFilters, changed: Filter, values: Iterable[str]) 
 
 
 def is_set(filters: SearchFilters, counted: Filter, value: str) -> bool:
-    """Whether the filters contain that value of a facet; the value of a folder is set as the glob of everything below
-    it.
-    """
+    """Whether the filters contain that value of a facet; a folder's value is the glob of everything below it."""
     return _of_facet(counted, value) in values_of(filters, counted)
 
 

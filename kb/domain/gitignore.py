@@ -58,8 +58,7 @@ class MalformedPattern(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of an ignore file. An `in_names` pattern matches a bare name, any other a path; `regex` is for
-    `fullmatch` with DOTALL.
+    """One line of an ignore file. An `in_names` pattern matches a bare name, any other a path, as a whole (DOTALL).
 
     `source` says where the line comes from, in the caller's words.
     """
@@ -88,8 +87,7 @@ def parse_pattern(line: str, source: str = "") -> Pattern | None:
 
 
 class PathPatterns:
-    """Patterns that select files: a path is selected if the last pattern that matches it, or a folder above it, has no
-    `!`.
+    """Patterns that select files: a path is selected if the last pattern that matches it or a folder above has no `!`.
 
     A member of an archive, `x.zip!/a.md`, is below the archive.
     """
@@ -174,8 +172,7 @@ def _taking_little(piece: tuple[bool, str]) -> str:
 
 
 def _pieces(group: list[str]) -> list[tuple[bool, str]]:
-    """Splits the parts of a pattern at its asterisks, into pairs: does an asterisk come before, and the regex up to the
-    next.
+    """The parts of a pattern between its asterisks, as pairs: does an asterisk come before, and the regex to the next.
 
     The first pair is the text before the first asterisk, perhaps empty, so the list is never empty.
     """

@@ -52,9 +52,7 @@ def canonical_json(value: Json) -> bytes:
 
 
 def _is_plain(value: Json) -> bool:
-    """Whether a value has only strings, integers that JSON holds exactly, true, false and null, and all its keys are
-    ASCII.
-    """
+    """Whether a value has only strings, integers exact in JSON, true, false and null, and all its keys are ASCII."""
     if isinstance(value, str):
         return value.isascii() or not _SURROGATE.search(value)
     if value is None or isinstance(value, bool):

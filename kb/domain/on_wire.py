@@ -31,8 +31,7 @@ class Form(NamedTuple):
 def on_wire(
     schema: str | None = None, *, title: str | None = None, kind: str | None = None, fields: str = "", former: str = ""
 ) -> Callable[[R], R]:
-    """Declares the `schema_version`, schema title, `kind` and, if they differ from the record's, the fields of its JSON
-    form.
+    """Declares the `schema_version`, title and `kind` of a record's JSON form, and its fields if they differ.
 
     `fields` lists the JSON fields in order, each a field, property or method of the record. `name=path` writes the
     value at another path (`k=query.k`); if a part of the path is None, the field is left out. A `?` at the end leaves

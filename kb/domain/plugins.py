@@ -69,9 +69,7 @@ class TextEmbedder(Protocol):
         """How many numbers a vector has."""
 
     def embed(self, texts: Sequence[str], role: Role) -> Sequence[Sequence[float]]:
-        """One vector for each text, in their order. The length of a vector does not matter, as vectors are compared by
-        cosine.
-        """
+        """One vector for each text, in order; its norm does not matter, as vectors are compared by cosine."""
 
 
 class PassageReranker(Protocol):

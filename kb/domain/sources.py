@@ -51,9 +51,7 @@ class Source(NamedTuple):
 
     @property
     def reading(self) -> str:
-        """How trust and language of this source change its documents, as a part of their pipeline version; "" if they
-        do not.
-        """
+        """How trust and language of this source change its documents, as part of their pipeline version; "" if not."""
         trust = "" if self.trust == "primary" else f"trust={self.trust}"
         language = self.language and f"lang={self.language}"
         return "".join(f"/{each}" for each in (trust, language) if each)
@@ -92,9 +90,7 @@ class Sources(NamedTuple):
         return f"{WORKSPACE}:" if self.further and (not relative or self._is_ambiguous(relative)) else ""
 
     def stored(self, source: Source, relative: str) -> WorkspacePath:
-        """The stored path of a file or folder, given its source and the path below the root: its only spelling in the
-        index.
-        """
+        """The one stored path of a file or folder, given its source and its path below the root."""
         below = to_posix(relative)
         return WorkspacePath(self.prefix(source, below) + below)
 

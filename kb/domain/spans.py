@@ -115,9 +115,7 @@ class PartSpan(_Span):
     part_end: int
 
     def to_json(self) -> dict[str, Json]:
-        """The kind and fields of the span; `part_start` and `part_end` only if they differ from those of the
-        characters.
-        """
+        """The kind and fields of the span; `part_start` and `part_end` only if they differ from the characters'."""
         stored = super(PartSpan, self).to_json()
         for name in ("start", "end"):
             if stored[f"part_{name}"] == stored[f"char_{name}"]:

@@ -16,16 +16,12 @@ Range: TypeAlias = tuple[int, int]
 
 @cache
 def _acts_on_terminals() -> re.Pattern[str]:
-    """The pattern of characters that move the cursor, change colours, set titles or reverse text, and of lone
-    surrogates.
-    """
+    """The pattern of lone surrogates and of characters that move the cursor, colour, set titles or reverse text."""
     return re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain(text: str) -> str:
-    """`text` made safe for a terminal: a mark replaces each control character that a document could send; tabs and line
-    ends stay.
-    """
+    """`text` made safe for a terminal: a mark replaces each control character except tabs and line ends."""
     return text if text.isprintable() else _acts_on_terminals().sub("\N{REPLACEMENT CHARACTER}", text)
 
 

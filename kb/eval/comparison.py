@@ -39,9 +39,7 @@ _ROWS_AT_ONCE = 250
 
 
 class Difference(NamedTuple):
-    """A mean paired difference, its interval at LEVEL, and the probability that chance alone gives one as large
-    (`p_value`).
-    """
+    """A mean paired difference, its interval at LEVEL, and `p_value`: how often chance alone gives one as large."""
 
     mean: float
     low: float

@@ -17,8 +17,7 @@ from kb.errors import GoldenInvalid, InvalidCitation
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One thing that a question should find: a file, lines of a file (from 1, both ends included), a document or a
-    passage.
+    """One thing that a question should find: a file, lines of it (from 1, both included), a document or a passage.
 
     Exactly one of `path`, `doc_id` and `chunk_id` is set. Paths and lines stay valid when documents are cut again; ids
     do not. `grade` is the gain of finding it; `line` is its line in the golden file.

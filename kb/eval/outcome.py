@@ -119,9 +119,7 @@ def graded(
 
 
 def answered(question: Question, answer: Answer, ms: float) -> dict[str, Any]:
-    """An answer as a row; unless it is a refusal, with whether it contains the required and none of the forbidden
-    strings.
-    """
+    """An answer as a row; unless it refuses, with whether it has all required and no forbidden strings."""
     refused = answer.refusal_reason is not None
     found = holds_all(question.must_contain, answer.text)
     is_wrong = any(occurs(unwanted, answer.text, "words") for unwanted in question.forbidden)
@@ -143,9 +141,7 @@ def holds_all(wanted: Sequence[str], text: str) -> int | None:
 
 
 def cited_lines_hold(lines: Sequence[str], start: int, end: int, text: str) -> bool:
-    """Whether lines `start` to `end` (from 1, both included) contain `text` word for word, and no line more than
-    needed.
-    """
+    """Whether lines `start` to `end` (from 1, both included) contain `text` word for word, and no line too many."""
     cited = "\n".join(lines[start - 1 : end])
     if end > len(lines):
         return False

@@ -49,8 +49,7 @@ class Decoded:
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
-    """Decodes `data`: UTF-8, UTF-16 or UTF-32 with a byte order mark, UTF-16 without, UTF-8, the declared encoding, or
-    CP949.
+    """Decodes `data`: Unicode with a byte order mark, UTF-16 without, UTF-8, the declared encoding, or CP949.
 
     `declared` is the encoding that a page or mail names. Bytes that cannot be decoded become U+FFFD, with a warning.
     """

@@ -58,9 +58,7 @@ def entries_text(data: bytes, media_format: str) -> str | None:
 
 
 def _bibtex(lines: Sequence[str]) -> list[str]:
-    """The text of each line. An entry has its title as heading, followed by its key; strings and preambles are left
-    out.
-    """
+    """The text of each line, without strings and preambles. An entry is headed by its title, then its key."""
     said: list[list[str]] = [[] for _ in lines]
     for first, end in _ranges(lines, _BIB_BEGIN):
         begin = _BIB_BEGIN.match(lines[first])
@@ -86,9 +84,7 @@ def _ranges(lines: Sequence[str], begin: re.Pattern[str]) -> Iterator[tuple[int,
 
 
 def _bib_fields(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The fields of an entry, each with the line, from 0, at which it begins; commas inside braces or quotes end no
-    field.
-    """
+    """The fields of an entry, each with its first line, from 0; commas inside braces or quotes end no field."""
     depth, quoted, start, field, has_text = 0, False, 0, "", False
     for number, line in enumerate(lines):
         for at, char in enumerate(line):
@@ -121,9 +117,7 @@ def _plain_tex(written: str) -> str:
 
 
 def _ris(lines: Sequence[str]) -> list[str]:
-    """The text of each line. An entry has its title as heading, on the line of its type; a value may continue below its
-    line.
-    """
+    """The text of each line. An entry is headed by its title, on the line of its type; a value may take more lines."""
     laid: list[list[str]] = [[] for _ in lines]
     begun, last = None, 0
     for at, line in enumerate(lines):

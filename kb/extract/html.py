@@ -93,9 +93,7 @@ def note_html(source_text: str) -> str | None:
 
 
 def notebook_html(cells: Sequence[Cell]) -> str | None:
-    """The cells of a notebook as HTML: prose like a note, code in colours, outputs as `data-output`. None as for a
-    note.
-    """
+    """The cells of a notebook as HTML: prose as a note, coloured code, outputs as `data-output`. None as for a note."""
     if sum(len(line) for cell in cells for _, line in cell.lines) > MAX_CHARS:
         return None
     parts = [_prose_html(cell.lines) if cell.kind == "markdown" else _code_html(cell) for cell in cells]
@@ -148,9 +146,7 @@ def rows_html(text: str) -> str | None:
 
 
 def _with_rule(found: re.Match[str]) -> str:
-    """Table rows as Markdown tables. A table begins at its head, known by a rule or by its words being repeated below
-    it.
-    """
+    """Table rows as Markdown tables. A table begins at its head: above a rule, or with words that recur below."""
     if found["rows"] is None:
         return found[0]
     rows = [

@@ -98,9 +98,7 @@ def _value(string: str) -> str:
 
 
 class Cell(NamedTuple):
-    """A cell or a text output of one. `kind` is "markdown", "code", another type or "output"; lines are numbered from
-    1.
-    """
+    """A cell or a text output of one, on lines from 1. `kind` is "markdown", "code", another type or "output"."""
 
     kind: str
     language: str | None

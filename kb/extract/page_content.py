@@ -80,9 +80,7 @@ class HtmlBlock:
 
 
 def is_beside(name: str, attributes: Mapping[str, str], is_main: bool) -> bool:
-    """Whether an element is beside the content, by its name, role, class or id, or hidden. `is_main`: inside the main
-    part.
-    """
+    """Whether an element is beside the content (`is_main`: its main part) by name, role, class or id, or hidden."""
     return (
         name in _BESIDE
         or attributes.get("role", "").lower() in _BESIDE_ROLES
@@ -114,8 +112,7 @@ def content_of(blocks: Sequence[HtmlBlock]) -> list[HtmlBlock]:
 
 
 def _trimmed(blocks: list[HtmlBlock]) -> list[HtmlBlock]:
-    """The blocks without links and labels around running text; all of them unless running text, code or tables are the
-    most.
+    """The blocks without links and labels around running text, if that, code or tables are the most; else all.
 
     Left out are link blocks around the text, lines of only links inside it, lines after it that are no sentence, and
     headings with nothing below them that come after it or are links.

@@ -51,8 +51,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Reads one kind of files: the version of its documents, the module and name of its function, and its steps in
-    order.
+    """Reads one kind of files: the version of its documents, the module and name of its function, its steps in order.
 
     `text_function` is for files with markup that are cited by lines: it gives their readable text, line by line, from
     bytes and path (`kb.extract.laid`). `from_bytes`: the function gets the bytes too, and is called without results of
@@ -79,9 +78,7 @@ class Extractor:
         workspace_path: WorkspacePath,
         asset_id: AssetId,
     ) -> Document:
-        """Builds the document from a file's bytes, or from the results of its steps. Raises: ExtractFailed,
-        FileTooLarge.
-        """
+        """Builds the document from a file's bytes, or the results of its steps. Raises: ExtractFailed, FileTooLarge."""
         if self.from_bytes:
             return cast(ExtractWith, self.load())(data, derived, workspace_path=workspace_path, asset_id=asset_id)
         if self.steps:

@@ -72,9 +72,7 @@ _SOUND = re.compile(r"(?:\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|\W)*")
 
 
 def engine(settings: ExtractSettings) -> Engine | None:
-    """whisper.cpp as installed, with the configured model; None if it is switched off. Raises: ModelMissing,
-    ModelCorrupt.
-    """
+    """whisper.cpp with the configured model; None if it is switched off. Raises: ModelMissing, ModelCorrupt."""
     if settings.speech is None:
         return None
     lacks = lacking_packages(("av", "pywhispercpp"), "audio")

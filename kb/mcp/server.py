@@ -126,8 +126,7 @@ async def _serve(server: Server[Any]) -> None:
 
 @asynccontextmanager
 async def served_stdio() -> AsyncIterator[Any]:
-    """Gives the streams of messages. In the block other code reads an empty standard input, and prints to standard
-    error.
+    """Gives the streams of messages; other code reads an empty standard input meanwhile, and prints to standard error.
 
     For a regular file instead of a pipe, the library's own streams are used.
     """
@@ -174,9 +173,7 @@ def _divert() -> None:
 
 
 class _Lines:
-    """The incoming messages, one per line of any length. Invalid messages are answered here, as the library ignores
-    them.
-    """
+    """The incoming messages, one per line of any length. Invalid ones are answered here: the library ignores them."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -218,9 +215,7 @@ class _Lines:
 
 
 def _is_message(line: str) -> bool:
-    """Whether a line is a valid message; the library takes a request with an invalid id, such as null, for a
-    notification.
-    """
+    """Whether a line is a valid message; the library takes a request with an invalid id for a notification."""
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:

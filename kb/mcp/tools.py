@@ -116,9 +116,7 @@ def _ask(session: Base, given: Any, handle: RunHandle, _: str) -> Result:
 
 
 def _near_in_other_language(session: Base, answer: Answer, query: SearchQuery) -> list[str]:
-    """A note with the nearest places in the other language that the answer does not name; empty if kb is sure of the
-    answer.
-    """
+    """A note with the nearest places in the other language that the answer lacks; empty if kb is sure of the answer."""
     if answer.state == "answered":
         return []
     parts = [hop.search_query for hop in answer.hops[1:] if hop.state != "answered"]

@@ -298,9 +298,7 @@ class AskedObjects(NamedTuple):
 
 
 def name_forms(text: str) -> list[str]:
-    """The names that objects may have for each word of a question, squashed: an image without its tag, the end of a
-    path.
-    """
+    """The names that objects may have for each word of a question, squashed: an image without tag, a path's end."""
     return [form for token in _names(text) for form in _forms(token)]
 
 
@@ -341,9 +339,7 @@ def asked_objects(text: str, known: Sequence[queries.SymbolName]) -> AskedObject
 
 
 def _exactness(name: str, known: queries.SymbolName) -> int:
-    """How exactly a word names an object: 0 not at all, 1 in another case, 2 or 3 exactly, by its last part or full
-    name.
-    """
+    """How exactly a word names an object: 0 not at all, 1 in another case, 2 by its last part, 3 by its full name."""
     whole = known.qualified or ""
     if squashed(name) not in (squashed(known.name), squashed(whole)):
         return 0
@@ -351,9 +347,7 @@ def _exactness(name: str, known: queries.SymbolName) -> int:
 
 
 def _kinds(tokens: Sequence[str], of_known: set[str]) -> dict[tuple[int, ...], frozenset[str]]:
-    """The kinds and groups of objects that words of a question name, by the indices of these words; the longest names
-    count.
-    """
+    """The kinds and groups of objects that words of a question name, by the words' indices; the longest names count."""
     said: dict[tuple[int, ...], frozenset[str]] = {}
     used: set[int] = set()
     for many in range(_WORDS_OF_KIND, 0, -1):

@@ -113,8 +113,7 @@ def _order(each: CodeHit) -> tuple[float, str, int, str]:
 
 
 def _worded(scored: Sequence[CodeHit], text: str) -> list[CodeHit]:
-    """The hits in a new order: a hit found by words gains score for each pair of neighbouring question words that it
-    has.
+    """The hits in a new order: one found by words gains score for each pair of neighbouring question words in it.
 
     Only the first `_LOOKED_AT` hits are scored again and sorted; the others follow in their old order.
     """
@@ -198,9 +197,7 @@ def _is_called(path: str, kind: str | None) -> bool:
 
 
 def _gained(defined: Defined, path: str, question: CodeQuestion) -> float:
-    """The score that a hit gains because the question names its definition; a type gains more than its constructor or
-    impl.
-    """
+    """The score that a hit gains if its definition is named; a type gains more than its constructor or impl."""
     if (defined.kind, defined.qualified) in question.objects:
         return weight("named") + weight("qualified")
     if defined.name not in question.named:

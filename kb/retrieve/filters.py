@@ -24,8 +24,7 @@ _EVERY_DOCUMENT = SearchFilters(among_visible=True)
 
 
 def passing(db: Connection, filters: SearchFilters, *, every: bool = False) -> Passing:
-    """The documents and passages that pass the filters. `every`: the question has no words, so all of them are
-    candidates.
+    """The documents and passages that pass the filters; `every`: a question without words, so all are candidates.
 
     Raises: UsageError as `eligible_documents`, and for an invalid regular expression.
     """
@@ -134,9 +133,7 @@ def _documents_dated(db: Connection, when: str | None) -> frozenset[str] | None:
 
 
 def _days(option: str, part: str, when: str) -> tuple[date, date]:
-    """The first and last day that a text names; `option` and `when` are for the message. Raises: UsageError if it names
-    none.
-    """
+    """The first and last day that a text names; `option` and `when` are for the message. Raises: UsageError."""
     span = time_span(_led_in(part), date.today())
     if span is None or not span.is_whole:
         examples = "for example 2026-11-12, 2026-11, 2026-11-01..2026-11-15, 'last week', 지난주"
@@ -215,8 +212,7 @@ _SPECIAL = frozenset("*?[]\\!#\0")
 
 
 def _path_matcher(globs: tuple[str, ...]) -> Callable[[str], bool] | None:
-    """A function that tells whether a path matches one of the globs (gitignore syntax: `*` stays in a folder); None
-    without globs.
+    """A function that tells whether a path matches one of the globs (gitignore syntax); None without globs.
 
     Raises: UsageError for a glob that can match nothing.
     """

@@ -38,9 +38,7 @@ class Index:
         return found
 
     def documents_with(self, words: Iterable[str]) -> dict[str, int]:
-        """How many documents have each of the words (Korean ones given in single jamo); words that no document has are
-        left out.
-        """
+        """How many documents have each of the words (Korean ones in single jamo), without words that none has."""
         wanted = sorted(words)
         unread = [word for word in wanted if word not in self._documents]
         if unread:

@@ -195,9 +195,7 @@ def _nearest_value(unmatched: Filter, value: str, known: Sequence[str]) -> str |
 
 
 def _nearest_path(glob: str, paths: Sequence[str]) -> str | None:
-    """A glob for the stored folder or path that is most similar to the glob's part before its first wildcard; None
-    without.
-    """
+    """A glob for the stored folder or path most similar to the glob's part before its first wildcard; None without."""
     from difflib import get_close_matches
 
     plain = glob.strip("/").partition("*")[0].rstrip("/")

@@ -40,9 +40,7 @@ def _operator() -> re.Pattern[str]:
 
 
 def with_operators(query: SearchQuery) -> SearchQuery:
-    """The question with its operators moved into the filters; operators whose words also rank passages stay in the
-    text.
-    """
+    """The question with its operators as filters; operators whose words also rank passages stay in the text."""
     text, filters = query.text, query.filters
     if filters.as_text:
         return query._replace(filters=filters._replace(as_text=False))

@@ -277,8 +277,7 @@ def shown_hit(found: Passage, terms: Sequence[str], snippet_chars: int) -> Passa
 def in_pair_order(
     scorer: PairScorer, question: str, passages: Sequence[Passage], hits: Sequence[Passage]
 ) -> tuple[Passage, ...]:
-    """The hits in a new order: `passages`, which are the first hits, by the logits of a cross-encoder, then the other
-    hits.
+    """The hits in a new order: the first ones, `passages`, by the logits of a cross-encoder, then the others.
 
     A score is the logistic function of the logit, and 0 for hits that were not scored. Equal ones keep their order.
     Raises: ModelError unless each score is a finite number.
@@ -333,8 +332,7 @@ def lexical_ranking(index: Index) -> str:
 
 
 def hybrid_ranking(index: Index, mode: SearchMode, rule: FusionRule, pairs: PairOrder | None = None) -> str:
-    """The label of a ranking by words and meaning, with the cross-encoder if there is one; `search_hybrid-9/cosine` by
-    meaning.
+    """The label of a ranking by words and meaning, and cross-encoder if any; by meaning `search_hybrid-9/cosine`.
 
     `search_hybrid-9/bm25(…)/terms-5e6f7a8b/linear-1a2b3c4d`; the last hash is that of the rule's constants.
     """

@@ -30,8 +30,7 @@ _SEARCHED_CHARS = 20  # how far from its edges a window looks for a space
 
 
 def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:
-    """`text` without the headings with which it begins, as a hit shows these separately; unchanged if nothing else is
-    left.
+    """`text` without its first headings, which a hit shows separately; unchanged if nothing else is left.
 
     Outside of Markdown a heading has no mark and is recognised by `heading_path`.
     """
@@ -45,9 +44,7 @@ def below_headings(text: str, heading_path: Sequence[str] = ()) -> str:
 
 
 def _past_marked(text: str, heading: str) -> str:
-    """`text` without the `heading` at its beginning in the syntax of Org, AsciiDoc or reStructuredText; unchanged
-    without it.
-    """
+    """`text` without the `heading` that begins it in the syntax of Org, AsciiDoc or reStructuredText, if it does."""
     lines = text.split("\n")
     at = 1 if _is_ruler(lines[0]) and len(lines) > 1 else 0
     if lines[at].strip() == heading and _is_ruler("".join(lines[at + 1 : at + 2])):
@@ -225,9 +222,7 @@ def _window_start(text: str, matches: Sequence[Range], room: int) -> int:
 
 
 def code_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet:
-    """The whole lines around the line with the most terms, without common indentation, at most `snippet_chars`
-    characters.
-    """
+    """The whole lines around the line with the most terms, outdented, at most `snippet_chars` characters."""
     lines = _outdented(stored_text(text).split("\n"))
     whole = "\n".join(lines)
     if len(whole) <= snippet_chars:

@@ -57,9 +57,7 @@ def _typed_in_other_layout(index: Index, word: str) -> str | None:
 
 
 def _in_other_layout(word: str) -> tuple[str, ...]:
-    """The word that the keys of `word` write in the other layout, with and without a particle; empty for a single
-    letter.
-    """
+    """The word that the keys of `word` write in the other layout, with and without a particle; empty for one letter."""
     other = as_latin(word) if is_hangul(word) else as_hangul(word) if word.isascii() else None
     return () if other is None or len(other) < 2 else (other, bare_word(other))
 
@@ -80,18 +78,14 @@ def _meant(index: Index, word: str, most: int) -> str | None:
 
 
 def _is_noun(index: Index, word: str) -> bool:
-    """Whether a Korean word consists of units of two syllables that are their own base forms, and so is no form of a
-    verb.
-    """
+    """Whether a Korean word consists of units of two syllables that are their own base forms, so is no verb form."""
     cuts = index.cut_words([word])[word]
     units = [unit for cut in cuts for unit in cut.morphemes]
     return all(cut.known for cut in cuts) and "".join(units) == word and min(map(len, units)) > 1
 
 
 def _nearest(index: Index, typed: str, most: int) -> str | None:
-    """The letters of the word with the fewest slips from `typed`, at most `most`; of several, the one in most
-    documents.
-    """
+    """The letters of the word with the fewest slips from `typed`, at most `most`, and then in the most documents."""
     found = index.documents_with(one_slip_away(typed))
     near = [(-documents, word) for word, documents in found.items() if is_slip(typed, word)]
     if near or most < 2 or len(typed) < TWO_SLIPS_LETTERS:
@@ -129,8 +123,7 @@ def plain_word(word: str) -> str:
 
 
 def in_other_script(index: Index, pieces: Sequence[str], unknown: Mapping[str, int]) -> Iterator[Substitution]:
-    """For each word its form in the other script: the form that documents pair it with, else the word that sounds the
-    same.
+    """Each word in the other script: what documents pair it with, else the word that sounds the same.
 
     For a question whose words no document has in the other script, this takes two look-ups.
     """
@@ -175,9 +168,7 @@ def _is_telling(row: queries.SameSound, far: int) -> bool:
 
 
 def _go_together(index: Index, row: queries.SameSound) -> bool:
-    """Whether some passage has both words: words that sound alike but never occur together are often a coincidence
-    (live, 리브).
-    """
+    """Whether some passage has both words: words that only sound alike are often a coincidence (live, 리브)."""
     both = " AND ".join(f'"{_written(word)}"' for word in (row.asked, row.letters))
     found = queries.select_passage_with(index.db, match_expr=both)
     return found is not None and bool(found.found)
@@ -194,8 +185,7 @@ def _keys(piece: str) -> tuple[str, ...]:
 
 
 def _distance(index: Index, one: str, other: str) -> int | None:
-    """How far the Hangul word is from the usual spelling of the Latin word; None if it does not transliterate that
-    word.
+    """How far the Hangul word is from the usual spelling of the Latin word; None if it does not transliterate it.
 
     A short Hangul word must occur in the documents as a noun: 앱을 sounds like apple, but means an app.
     """

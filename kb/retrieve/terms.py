@@ -68,9 +68,7 @@ class QueryTerms(NamedTuple):
 
 
 class Parted(NamedTuple):
-    """The rare and the common words of a question as FTS5 expressions, and the highest BM25 that the common ones can
-    give.
-    """
+    """The rare and the common words of a question as FTS5 expressions, and the highest BM25 of the common ones."""
 
     rare_expr: str
     common_expr: str
@@ -197,8 +195,7 @@ def _first(words: Sequence[str]) -> Sequence[str]:
 
 
 def parted(index: Index, read: QueryTerms) -> Parted | None:
-    """The rare and the common words of a question, separated; None if it lacks one of them, or if that would save
-    little.
+    """The rare and the common words of a question apart; None if it lacks one kind, or would gain little.
 
     Also None for a large index, which is searched by the rarer words anyway, and whose counts may be outdated.
     """
@@ -298,8 +295,7 @@ def _has_single_jamo(word: str) -> bool:
 
 
 def _stem_term(index: Index, word: str) -> Term:
-    """The term for a Hangul word that the index does not have: its longest stem that is a term, else the word as a
-    prefix.
+    """The term for a Hangul word that the index lacks: its longest stem that is a term, else the word as a prefix.
 
     An ending that no document uses (버티나) hides a verb that some use (버티-).
     """

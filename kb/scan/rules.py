@@ -285,8 +285,7 @@ class Included:
         return named is not None and not named.negated
 
     def text_type(self, folder: str, name: str, source: str, *, is_executable: Callable[[], bool]) -> MediaType | None:
-        """The media type of the file called `name` at `source`, if the name gives none; `folder` is a workspace path
-        and a slash.
+        """The media type of the file called `name` at `source`, if its name gives none; `folder` ends with a slash.
 
         A file that a pattern of `workspace.include` matches by more than its folder is text. An executable file without
         an extension has the type in its first line, if source files of that type are selected. Hidden files have none.

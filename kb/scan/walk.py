@@ -331,9 +331,7 @@ class _Walk:
                     yield selected
 
     def _count_unsupported(self, name: str, parent: Folder) -> bool:
-        """Counts a file of an unknown kind and returns True; False if it is hidden, left out by a rule, or in a folder
-        without selected files.
-        """
+        """Counts a file of an unknown kind; False for one that is hidden, left out, or among no selected files."""
         folder = parent.prefix
         if folder not in self._is_asked_for:
             names = (folder + spelling.replace("*", "a") for spelling in self._included.kinds.spellings())

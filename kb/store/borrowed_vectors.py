@@ -61,9 +61,7 @@ class BorrowedVectors:
         return found
 
     def nearest_among(self, vector: bytes, depth: int, chunk_ids: Sequence[str]) -> list[str]:
-        """The ids of the nearest of some chunks, compared exactly. Ties with the last one are included, up to `depth`
-        more.
-        """
+        """The ids of the nearest of some chunks, compared exactly; up to `depth` more where they tie with the last."""
         import numpy as np
 
         question = np.frombuffer(vector, "<f4")

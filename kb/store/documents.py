@@ -106,9 +106,7 @@ class Prepared(NamedTuple):
 
 @contextmanager
 def chunks_together(db: apsw.Connection) -> Iterator[None]:
-    """Collects the chunks of all documents stored in the block and inserts them at its end, which takes a third of the
-    time.
-    """
+    """Collects the chunks of the documents stored in the block and inserts them at its end, in a third of the time."""
     queries.open_arriving_chunks(db)
     yield
     queries.insert_chunks(db)
@@ -123,8 +121,7 @@ def put_document(
     old_path: str,
     now: str,
 ) -> None:
-    """Stores a document in place of `old`, which is stored at `old_path`: the document's path, or the path before a
-    move.
+    """Stores a document in place of `old`, stored at `old_path`: the document's path, or that before a move.
 
     Must be called inside `chunks_together`.
     """

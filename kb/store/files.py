@@ -127,9 +127,7 @@ def read_artifact(artifact_dir: Path, doc_id: str, name: DerivedName) -> bytes |
 
 
 def remove_artifacts_of_others(artifact_dir: Path, doc_ids: AbstractSet[str]) -> None:
-    """Removes the folders of documents that are not in `doc_ids`. A folder that cannot be removed now is tried again
-    next time.
-    """
+    """Removes the folders of documents that are not in `doc_ids`; one that cannot be removed is tried again later."""
     with suppress(OSError):
         for folder in sorted(artifact_dir.iterdir()):
             if len(folder.name) == 32 and folder.is_dir() and folder.name not in doc_ids:

@@ -269,9 +269,7 @@ def table_sizes(where: VectorPlace) -> dict[str, int]:
 
 
 def changed_at(vector_dir: Path, model: EmbeddingModel) -> int:
-    """When a model's table was last written, in nanoseconds; 0 if it does not exist. Lance writes a file for each
-    version.
-    """
+    """When a model's table was last written, in ns; 0 without a table. Lance writes a file for each version."""
     try:
         return (vector_dir / f"{lance_table_name(model)}.lance" / "_versions").stat().st_mtime_ns
     except OSError:

@@ -171,9 +171,7 @@ def builds_same_rows(db: apsw.Connection, version: str) -> bool:
 
 
 def build_fts(db: apsw.Connection) -> None:
-    """Rebuilds the rows of the lexical index from the chunks, and records by which definition. Call it in a
-    transaction.
-    """
+    """Rebuilds the lexical index from the chunks, and records by which definition. Call it in a transaction."""
     queries.rebuild_fts(db)
     note_fts_version(db)
 

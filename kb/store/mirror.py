@@ -89,9 +89,7 @@ def mirrored(db: Connection) -> queries.MirroredModel | None:
 
 
 def lance_table_name(model: EmbeddingModel) -> str:
-    """The name of a model's table, `chunk_embeddings_<model>_<dim>`, with other characters than letters and digits as
-    `_`.
-    """
+    """The name of a model's table, `chunk_embeddings_<model>_<dim>`, with `_` for all but letters and digits."""
     slug = "".join(char if char.isascii() and char.isalnum() else "_" for char in model.name.lower())
     return f"{TABLE_PREFIX}{slug}_{model.dimensions}"
 
@@ -158,9 +156,7 @@ def declared_vectors(table: str, dimensions: int) -> str:
 
 
 def leave_mirror(db: Connection, model: EmbeddingModel, held: queries.MirroredModel | None, now: str) -> None:
-    """Makes `model` the searched model, without a mirror, so that only Lance has its vectors. The caller holds the
-    transaction.
-    """
+    """Makes `model` the searched model, with its vectors in Lance alone. The caller holds the transaction."""
     if not holds(held, model):
         queries.delete_slot(db)
         _write_slot(db, model, now)

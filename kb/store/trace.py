@@ -28,8 +28,7 @@ def trace_statements(write: Callable[[str], None]) -> None:
 
 @contextmanager
 def profiled_statements() -> Iterator[list[tuple[str, float]]]:
-    """A list that gets, at the end of the block, the files of `sql/` that connections opened in it ran, with
-    milliseconds.
+    """A list that gets, at the end of the block, the files of `sql/` that its connections ran, with milliseconds.
 
     The time of what SQLite runs inside a statement, such as on the tables of a full-text index, is part of it.
     """

@@ -137,9 +137,7 @@ class MarkedRow:
         self._app.refresh(layout=True)
 
     def _lines(self, row: Row) -> ShownLines:
-        """The lines to show for a row. The passage of a page gives its place more exactly than the citation, that of a
-        recording less.
-        """
+        """The lines to show for a row, by the passage for a page, by the citation for a recording: the more exact."""
         is_page = row.hit is not None and isinstance(row.hit.citation, PageCitation)
         view = view_document(self._session, row.place, row.hit.chunk_id if row.hit and is_page else None)
         return shown_lines(view, self._say)

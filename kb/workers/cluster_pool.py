@@ -19,9 +19,7 @@ _IDLE_S = 60.0
 
 
 class ClusterPool(Generic[Key]):
-    """Tasks on a cluster, named by keys, with the interface of `WorkerPool`; the progress of running tasks is not
-    reported.
-    """
+    """Tasks on a cluster by keys, with the interface of `WorkerPool`; the progress of running tasks is not told."""
 
     def __init__(
         self,

@@ -66,9 +66,7 @@ class Spawned:
 
 
 def spawn(start: str, *arguments: str) -> Spawned:
-    """Starts a process that runs the Python statements `start`, which must call `serve_parent`; `arguments` are added
-    to argv.
-    """
+    """Starts a process that runs the Python statements `start`, which call `serve_parent`; `arguments` go to argv."""
     work_read, work_write = os.pipe()
     reply_read, reply_write = os.pipe()
     life_read, life = os.pipe()

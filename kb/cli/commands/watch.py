@@ -286,9 +286,7 @@ class _Embedding:
         self._began = self._told = -math.inf
 
     def show(self, done: int, total: int) -> None:
-        """Prints it at the beginning and then every minute, if there are many passages. `done` is 0 where it is counted
-        from the beginning, also after a pause.
-        """
+        """Prints it at once and then every minute, if there are many passages; a `done` of 0 restarts the clock."""
         now = time.monotonic()
         if not done:
             self._began = now

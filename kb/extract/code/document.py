@@ -210,9 +210,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _paragraphs(lines: Sequence[str]) -> list[FileUnit]:
-    """Units of at most 80 lines, cut at the last blank line of the second half. Without one, the next unit repeats 20
-    lines.
-    """
+    """Units of at most 80 lines, cut at the last blank line of the second half, else repeating 20 lines."""
     units: list[FileUnit] = []
     start = 1
     _, count = written_lines(lines, 0, len(lines))

@@ -29,9 +29,7 @@ _MOST_BYTES = 1_500_000
 
 
 def reason_left_out(data: bytes, path: str) -> str | None:
-    """Why a source file is not indexed: `vendored`, `generated`, `minified`, `too large` or `binary`; None if it is
-    indexed.
-    """
+    """Why a source file is not indexed: `vendored`, `generated`, `minified`, `too large`, `binary`; None if it is."""
     parts = PurePosixPath(path).parts
     if not VENDOR_FOLDERS.isdisjoint(parts[:-1]):
         return "vendored"

@@ -251,9 +251,7 @@ def _declared(pattern: re.Pattern[str], kind: str) -> _Finder:
 
 
 def _package(line: int, name: str, kind: str = "package", publisher: str = "") -> FilePart:
-    """The object for a package, by the last part of its name: `github.com/spf13/cobra/v2` → cobra, `@scope/name` →
-    name.
-    """
+    """The object for a package, by the last part of its name: cobra for `github.com/spf13/cobra/v2`."""
     short = re.sub(r"(?<=.)/v\d+\Z", "", name).rpartition("/")[2]
     return FilePart(line, short, kind, f"{publisher}:{name}" if publisher else name)
 

@@ -50,8 +50,7 @@ class NoteBuilder(DocumentBuilder):
         self.main_heading: str | None = None
 
     def add_tokens(self, tokens: Sequence[Token], lines: Sequence[str], first_line: int, repeated: int = 0) -> None:
-        """Appends the blocks of `tokens`, which were parsed from `lines`; the first of these is line `first_line` of
-        the file.
+        """Appends the blocks of `tokens`, parsed from `lines`, of which the first is line `first_line` of the file.
 
         The first `repeated` lines repeat the head of a block, and are in no span.
         """

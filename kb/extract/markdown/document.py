@@ -176,9 +176,7 @@ class _Pieces:
         return self._piece(cut.stop, tuple(shown[begin : begin + repeats]))
 
     def _cut_line(self, piece: _Piece) -> int:
-        """The last line in the second half of a piece at which an item, a row or a line of prose begins; else the
-        piece's end.
-        """
+        """The last line in a piece's second half at which an item, a row or a line of prose begins; else its end."""
         for index in range(piece.stop - 1, (piece.start + piece.stop) // 2, -1):
             if self._lines[index][:1].strip():
                 return index

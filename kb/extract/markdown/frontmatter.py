@@ -201,9 +201,7 @@ def _language(value: Json) -> str | None:
 
 
 def timestamp(value: Json) -> str | None:
-    """A date or time in common notations as RFC 3339 in UTC; None for a value that is neither. A time without a zone is
-    UTC.
-    """
+    """A date or time in common notations as RFC 3339 in UTC, also without a zone; None for any other value."""
     if not isinstance(value, str | int):
         return None
     written = _DATE.sub(lambda found: f"{found[1]}-{found[2]:0>2}-{found[3]:0>2}", str(value).strip(), count=1)

@@ -197,9 +197,7 @@ def _reached(seeds: Ink, ink: Ink) -> Ink:
 
 
 def straightened(page: PageImage) -> PageImage:
-    """The page turned until its lines are level; if it was photographed at an angle, its upper and lower lines
-    differently.
-    """
+    """The page turned until its lines are level, the upper and lower ones differently if photographed at an angle."""
     angle = skew_degrees(ink_of(reduced(page.image)))
     if abs(angle) >= _MIN_SKEW_DEGREES:
         page = turned(page, angle)

@@ -186,9 +186,7 @@ def _is_in_row(row: OcrLine, line: OcrLine) -> bool:
 
 
 def _paragraphs(blocks: Sequence[Sequence[OcrLine]]) -> Iterator[list[OcrLine]]:
-    """The lines of each block, split where the white between two lines exceeds a line. A row of cells counts as one
-    line.
-    """
+    """The lines of each block, split where the white between two exceeds a line; a row of cells counts as one."""
     for block in filter(None, blocks):
         height = line_height(block)
         paragraph = [block[0]]

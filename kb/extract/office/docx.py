@@ -169,9 +169,7 @@ def _boxes(element: Element) -> Iterator[Element]:
 
 
 def _rows(table: Element) -> Iterator[tuple[Sequence[str], list[str]]]:
-    """The cells of each row, and the ids of its pictures. A cell that spans rows is repeated in each; one that spans
-    columns is followed by empty cells.
-    """
+    """The cells of each row, one over several rows repeated, over columns padded, and the ids of its pictures."""
     above: list[str] = []
     for row in _children(table, "tr"):
         if row.find("trPr/del") is not None:

@@ -82,9 +82,7 @@ class Flow:
             self.paragraphs.append(Part(self._last, (block,)))
 
     def add_table(self, rows: Sequence[Sequence[str]], pictures: Sequence[Iterable[str]] = ()) -> None:
-        """Appends the rows of a table, each with its header if the first row is one; `pictures` are those of each
-        row.
-        """
+        """Appends the rows of a table, each with its header if the first row is one, and the `pictures` of each row."""
         for row, in_row in zip_longest(table_rows(rows), pictures, fillvalue=()):
             self.add("table", row or "")
             self.add_pictures(in_row)

@@ -164,9 +164,7 @@ def _hwpx_text(paragraph: Element) -> str:
 
 
 def _hwpx_rows(table: Element) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """The cells of each row, and the ids of its pictures. A cell that spans rows is repeated in each; one that spans
-    columns is followed by empty cells.
-    """
+    """The cells of each row, one over several rows repeated, over columns padded, and the ids of its pictures."""
     grid = CellGrid()
     for row in found(table, "tr"):
         for cell in found(row, "tc"):

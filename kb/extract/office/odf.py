@@ -190,9 +190,7 @@ def _texts(element: Element) -> Iterator[str]:
 
 
 def _rows(table: Element) -> Iterator[tuple[Sequence[str], list[str]]]:
-    """The cells of each row, and the names of its pictures. A cell that spans rows is repeated in each; one that spans
-    columns is followed by empty cells.
-    """
+    """The cells of each row, one over several rows repeated, over columns padded, and the names of its pictures."""
     above: list[str] = []
     left: dict[int, int] = {}  # how many rows more a column's cell spans
     for row in rows_within(table):

@@ -79,9 +79,7 @@ def _paragraphs(element: Element) -> Iterator[str]:
 
 
 def _rows(table: Element) -> Iterator[Sequence[str]]:
-    """The cells of each row. A cell that spans rows is repeated in each; one that spans columns is followed by empty
-    cells.
-    """
+    """The cells of each row. One that spans rows is repeated in each; one that spans columns leaves empty ones."""
     above: list[str] = []
     for row in found(table, "tr"):
         cells: list[str] = []

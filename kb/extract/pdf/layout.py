@@ -203,9 +203,7 @@ def reading_order(blocks: Sequence[RawBlock]) -> list[RawBlock]:
 
 
 def _column_groups(blocks: Sequence[RawBlock]) -> Iterator[list[RawBlock]]:
-    """Runs of bands, from the top, with the same columns. A band is a run of blocks without a blank line across the
-    page.
-    """
+    """Runs of bands, from the top, with the same columns. A band is a run of blocks that no blank line crosses."""
     group: list[RawBlock] = []
     for band in _bands(blocks):
         if group and _column_cut([*group, *band]) is None:

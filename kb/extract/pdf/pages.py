@@ -48,9 +48,7 @@ class PdfWord(NamedTuple):
 
 
 class RawBlock(NamedTuple):
-    """A block of text and its place. The text of a table is Markdown. `lines_height` is the height of one line, if
-    known.
-    """
+    """A block of text and its place; a table's text is Markdown. `lines_height` is the height of a line, if known."""
 
     x0: float
     y0: float
@@ -122,8 +120,7 @@ class PageBlock(NamedTuple):
 
 
 class PdfPage(NamedTuple):
-    """One page. `text` is the text of its blocks in reading order, separated by empty lines; furniture is first and
-    last.
+    """One page. `text` has its blocks in reading order, separated by empty lines; furniture is first and last.
 
     `usable` is False for a page with visible content whose text layer is missing or garbled.
     """

@@ -47,9 +47,7 @@ class TableGrid(NamedTuple):
     uprights: Sequence[RuledLine]
 
     def cell_at(self, x: float, y: float) -> tuple[int, int] | None:
-        """The row and column of the cell at a point, None outside; a cell across several columns counts as its first
-        column.
-        """
+        """The row and column of the cell at a point, None outside; one across several columns is in its first."""
         if not (self.xs[0] <= x <= self.xs[-1] and self.ys[0] <= y <= self.ys[-1]):
             return None
         row = min(bisect_right(self.ys, y) - 1, len(self.ys) - 2)
@@ -70,9 +68,7 @@ class TableGrid(NamedTuple):
 def grids(
     drawings: Sequence[Mapping[str, Any]], page_size: tuple[float, float], turned: Callable[[Rectangle], Rectangle]
 ) -> Iterator[TableGrid]:
-    """The grids on a page, topmost first. `page_size` is in points as displayed; `turned` maps lines to the displayed
-    page.
-    """
+    """The grids on a page, topmost first. `page_size` is in points as displayed; `turned` maps lines to that page."""
     across: list[RuledLine] = []
     down: list[RuledLine] = []
     for drawing in drawings:

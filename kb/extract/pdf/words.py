@@ -73,9 +73,7 @@ def _lines(page: pymupdf.Page) -> Iterator[TextLine]:
 
 
 def _parts(words: Sequence[tuple[Rectangle, str]], turn: int, around: Rectangle) -> Iterator[TextLine]:
-    """The words of a line that is turned clockwise by `turn` degrees; a word that is before the last one begins a new
-    line.
-    """
+    """The words of a line turned clockwise by `turn` degrees; one that is before the last begins a new line."""
     ends = [_ends(box, turn) for box, _ in words]
     cuts = [at for at, (one, other) in enumerate(pairwise(ends), 1) if other[0] < one[1] - _OVERLAP]
     for first, last in pairwise([0, *cuts, len(words)]):

@@ -55,9 +55,7 @@ def plan_remove(config: Config, name: str) -> ForgetReport | None:
 
 
 def remove(config: Config, name: str) -> None:
-    """Removes a source from the configuration. Its documents are hidden from agents, models and the page until
-    `forget_source` or the next ingest removes them.
-    """
+    """Removes a source from the configuration; `forget_source` or the next ingest removes its hidden documents."""
     remove_source(_file(config), _named(config, name).name)
 
 
@@ -77,8 +75,7 @@ def move(config: Config, name: str, root: str) -> Source:
 
 
 def rename(config: Config, name: str, new: str, handle: RunHandle, *, embed: bool = True) -> IngestReport:
-    """Renames a source: in the configuration, in stored answers and conversations, and by an ingest that finds its
-    documents moved.
+    """Renames a source in the configuration and in stored answers; an ingest then finds its documents moved.
 
     Documents and passages get new ids, as these depend on paths; their vectors come from the cache, by their text. If
     it is interrupted, the next ingest does the rest. Raises: as `add`; FileVanished if the folder does not exist, as

@@ -97,8 +97,7 @@ def run_opening(opening: Opening, run: Callable[[Sequence[str]], int] = as_the_s
 
 
 def open_in_window(session: Base, typed: str, env: Mapping[str, str]) -> str:
-    """Opens an indexed document, at its citation, in a graphical program; returns the program's name without waiting
-    for it.
+    """Opens an indexed document at its citation in a graphical program; returns the program's name at once.
 
     Raises: NotFound, also if the document is hidden or its file is gone; UsageError if no such program is found.
     """
@@ -194,8 +193,7 @@ def _edited(citation: LineCitation | None, path: Path, env: Mapping[str, str]) -
 
 
 def _browsed(session: Base, cited: LineCitation | None, path: Path, env: Mapping[str, str]) -> Opening | None:
-    """Opens a cited web page in a browser, at the first cited words; None for other files, or without a browser or
-    display.
+    """Opens a cited web page in a browser, at the first cited words; None for other files, or without a browser.
 
     Raises: NotFound; FileVanished if the file has changed since it was indexed.
     """

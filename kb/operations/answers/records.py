@@ -78,8 +78,7 @@ def _insert_turn(db: Connection, answer: Answer, settings_json: str, now_s: int)
 
 
 def conversation_from(session: Base, answer_id: str, now_s: int) -> str:
-    """The name of the conversation that a stored answer belongs to; if it has none, a new one is named after its
-    question.
+    """The name of the conversation of a stored answer; without one, a new conversation named after its question.
 
     Raises: NotFound, StoreError.
     """

@@ -51,9 +51,7 @@ def look_up(quote: str, cited: LineCitation, text: str) -> FoundQuote:
 
 
 def nearest_lines(quote: str, cited: LineCitation, text: str) -> LineCitation | None:
-    """The lines of the occurrence of a quotation that is nearest to the cited lines; None if it does not occur in
-    `text`.
-    """
+    """The lines of the occurrence of a quotation in `text` nearest to the cited lines; None without one."""
     lines = [1 + text.count("\n", 0, start) for start, _ in occurrences(quote, text, "verbatim")]
     if not lines:
         return None
@@ -167,9 +165,7 @@ class _Checking:
         return look_up(quote, cited, text)
 
     def _in_media(self, quote: str, cited: Citation) -> FoundQuote:
-        """The state of a quotation on a page, in a region or at a time, by the derived text, as long as the file is
-        unchanged.
-        """
+        """The state of a quotation on a page, in a region or at a time, by the derived text of the unchanged file."""
         view = self._view(cited)
         if view is None or not is_there(view.document.source_path):
             return FoundQuote("missing")
@@ -185,9 +181,7 @@ class _Checking:
         return None if view.place_text is None else view
 
     def _elsewhere(self, quote: str, cited: Citation) -> Citation | None:
-        """The place of a quotation in another file, or elsewhere in its page, picture or recording; None if there is
-        none.
-        """
+        """The place of a quotation in another file, or elsewhere in its page, picture or recording; else None."""
         for place in queries.find_quote(self._db, quote=stored_text(quote)):
             at = cite(place.workspace_path, json.loads(place.source_spans_json), None)
             lines = cited_lines(at)

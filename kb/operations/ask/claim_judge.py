@@ -64,9 +64,7 @@ class ModelJudge(NamedTuple):
     model: LanguageModel
 
     def judge(self, claim: str, sources: Sequence[str]) -> Verdict:
-        """The verdict that the first word of the model's reply gives; unknown if it is neither yes nor no. Raises:
-        ModelError.
-        """
+        """The verdict by the first word of the model's reply; unknown if it is not yes or no. Raises: ModelError."""
         system, user = template("claim-v1")
         shown = "\n\n".join("\n".join(f"| {line}" for line in stored_text(each).splitlines()) for each in sources)
         said = filled(user, sources=shown, claim=" ".join(stored_text(claim).split()))

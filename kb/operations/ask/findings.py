@@ -95,9 +95,7 @@ class Findings(NamedTuple):
 
     @property
     def sureness(self) -> tuple[AnswerState, str | None]:
-        """Whether the findings suffice for a sure answer, for an unsure one, or for none, and the doubt that alone
-        makes it unsure.
-        """
+        """Whether the findings suffice for a sure, an unsure or no answer, and the doubt that alone makes it unsure."""
         if self.judgement is None:
             return "refused", None
         return self.judgement.state(self.config.rag.score_gate, self.config.rag.answer_precision)
@@ -120,9 +118,7 @@ class Findings(NamedTuple):
         cited: Sequence[Passage],
         notes: tuple[str, ...] = (),
     ) -> Answer:
-        """The answer with these claims, which cite the `cited` passages. If only a doubt makes it unsure, a note states
-        the doubt.
-        """
+        """The answer with these claims about `cited` passages; a note states a doubt that alone makes it unsure."""
         _, doubt = self.sureness
         return self._made(written, text, claims, _citations(claims, cited), notes if doubt is None else (*notes, doubt))
 

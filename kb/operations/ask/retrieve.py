@@ -45,8 +45,7 @@ def search_for(request: AskRequest, text: str) -> SearchQuery:
 def retrieve(
     base: ConnectedBase, request: AskRequest, started: float, searched: SearchResult | None = None
 ) -> Findings:
-    """The findings of the question as resolved in its conversation; if these have no evidence, of the question as
-    typed.
+    """The findings of the question as resolved in its conversation; if they have no evidence, of the question alone.
 
     `started` is a time of the monotonic clock; `searched` is the question's search result if it is known already.
     """

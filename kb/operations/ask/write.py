@@ -125,9 +125,7 @@ def _quote(base: ConnectedBase, found: Findings) -> Answer:
 def _newest_first(
     base: ConnectedBase, judged: Judgement, excerpts: tuple[Excerpt, ...]
 ) -> tuple[tuple[Excerpt, ...], tuple[str, ...]]:
-    """The excerpts, of two places that differ the newer first, and the days of both, empty if they are unknown or
-    equal.
-    """
+    """The excerpts, of two places that differ the newer first, and the days of both, empty if unknown or equal."""
     if judged.other is None:
         return excerpts, ()
     dated = [(queries.select_written_on(base.db, doc_id=each.passage.doc_id), each) for each in excerpts[:2]]
@@ -139,9 +137,7 @@ def _newest_first(
 
 
 def _written_on(base: ConnectedBase, language: str, quoted: Quoted) -> tuple[str, ...]:
-    """A note on when a quoted "next Friday" was written, if its document says so; empty if nothing quoted names such a
-    day.
-    """
+    """A note on when a quoted "next Friday" was written, if its document says so; empty without such a day."""
     by_number = {each.number: each.doc_id for each in quoted.cited}
     for claim in quoted.claims:
         row = queries.select_written_on(base.db, doc_id=by_number[claim.passages[0]])

@@ -51,8 +51,7 @@ _MOST_COPIED_BYTES = 64_000_000
 
 
 def diagnose(config: Config, *, quick: bool = False, handle: RunHandle | None = None) -> list[Check]:
-    """All checks, in the order in which a user would fix faults; `quick` leaves out checks that read the whole
-    database.
+    """All checks, in the order in which a user would fix faults; with `quick`, none that reads the whole database.
 
     A canceled run ends after the current check and says so. An error in a check becomes its result, and the other
     checks still run.

@@ -31,9 +31,7 @@ MOST_CHARS, _LEAST_CHARS = 10_000, 2_000
 
 
 class Away:
-    """A cluster that embeds with one model. `kept_here` are the paths of documents to embed on this machine. Must be
-    closed.
-    """
+    """A cluster that embeds with one model, to be closed. Documents at the paths `kept_here` are embedded here."""
 
     def __init__(
         self,

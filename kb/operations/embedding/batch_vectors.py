@@ -99,8 +99,7 @@ class LazyEmbedder:
         self._loading = Lock()
 
     def embed(self, texts: Sequence[str]) -> list[CachedVector]:
-        """The vector of each text, with the rows of its tokens if they are stored. Without texts the model is not
-        loaded.
+        """The vector of each text, with the rows of its tokens if they are stored; no text loads no model.
 
         Raises: ModelMissing, ModelCorrupt; ModelError for vectors that contradict the model's description.
         """
@@ -172,8 +171,7 @@ class BatchVectors(NamedTuple):
 
 
 class _Batch(NamedTuple):
-    """A batch in progress: its texts, the vectors that are known, and the texts that threads and a cluster are
-    embedding.
+    """A batch in progress: its texts, the known vectors, and the texts that threads and a cluster are embedding.
 
     `known` also looks up the vectors of earlier batches in progress, so that a text is embedded once.
     """
@@ -304,9 +302,7 @@ class _Embedding:
 
 
 def steps(texts: Sequence[str], batch_texts: int) -> Iterator[list[str]]:
-    """The texts, longest first, in steps of at most `batch_texts` texts and `STEP_CHARS` characters, or of one longer
-    text.
-    """
+    """The texts, longest first, in steps of at most `batch_texts` texts and `STEP_CHARS` characters, or of one text."""
     step: list[str] = []
     chars = 0
     for text in sorted(texts, key=len, reverse=True):

@@ -41,9 +41,7 @@ class Turns:
 
 
 class _UntilAsked(RunHandle):
-    """Stops work for a turn, but not before it has embedded something: else a folder that changes all the time would
-    never be embedded.
-    """
+    """Stops work for a turn once it has embedded something, so that a folder that always changes is embedded too."""
 
     def __init__(self, handle: RunHandle, turns: Turns) -> None:
         super().__init__(handle.tell)

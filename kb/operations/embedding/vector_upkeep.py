@@ -27,9 +27,7 @@ def model_of(row: queries.MirroredModel) -> EmbeddingModel:
 
 
 def clear_tombstones(db: Connection, lance: LanceTable) -> int:
-    """Removes the vectors of deleted chunks from Lance, and returns how many; `level_mirror` removes them from the
-    mirror.
-    """
+    """Removes the vectors of deleted chunks from Lance (`level_mirror`: from the mirror); returns how many."""
     cleared = 0
     while stones := queries.select_tombstones(db, lance_table=lance.name, row_limit=_BATCH):
         lance.delete([stone.chunk_id for stone in stones])
@@ -93,8 +91,7 @@ def commit(
     *,
     is_mirrored: bool,
 ) -> None:
-    """The last step of writing vectors: writes them to the mirror if `is_mirrored`, and marks their records as
-    committed.
+    """The last step of writing vectors: to the mirror if `is_mirrored`; their records are then committed.
 
     `passage_version` is the form of the embedded text; None if the records have it already. `tokens` are those of the
     same run; stored tokens stay if only vectors are restored.
@@ -249,8 +246,7 @@ def drop_copied_mirror(db: Connection, vector_dir: Path) -> None:
 
 
 def level_mirror(db: Connection, lance_table: str) -> None:
-    """Makes the mirror and its records agree: records without a vector become pending, vectors without a record are
-    removed.
+    """Makes records without a vector in the mirror pending, and removes the mirror's vectors without a record.
 
     Runs in the caller's transaction.
     """
@@ -361,9 +357,7 @@ def vector_tables(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
 
 
 def drop_unused(db: Connection, plan: EmbeddingPlan) -> list[VectorTable]:
-    """Removes the tables whose model is neither searched nor configured, and returns them; their vectors stay in the
-    cache.
-    """
+    """Removes and returns the tables whose model is neither searched nor configured; the cache keeps their vectors."""
     unused = [table for table in vector_tables(db, plan) if table.used_as is None]
     drop_tables(db, plan.vector_dir, {table.lance_table for table in unused})
     return unused

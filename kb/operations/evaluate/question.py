@@ -115,8 +115,7 @@ class GoldenAsker:
         return answered(question, answer, ms)
 
     def _places(self, question: Question, expected: ExpectedResults) -> Iterator[dict[str, Any]]:
-        """The lines or files that the question expects, in their present state: lines with their text, a file with its
-        hash.
+        """The lines or files that the question expects as they are now: lines with their text, a file with its hash.
 
         `kb eval impact` later compares them with the files.
         """

@@ -39,9 +39,7 @@ _LINE_TOKENS = 3
 
 
 class _Start(NamedTuple):
-    """Where a fetch continues: the number of a place of the first remaining target, and the line and character of its
-    text.
-    """
+    """Where a fetch continues: the number of a place of the first target left, and the line and character in it."""
 
     place: int = 0
     line: int = 0
@@ -193,9 +191,7 @@ class _Fetching:
         )
 
     def _linked_from(self, doc_id: str) -> tuple[LineCitation, ...]:
-        """The first links to a document, at most one from each other document; empty if an earlier place is in this
-        document.
-        """
+        """The first link to a document from each other one; empty if an earlier place is in this document."""
         if any(each.doc_id == doc_id for each in self.places):
             return ()
         links = queries.list_links(

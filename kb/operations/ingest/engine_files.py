@@ -98,8 +98,7 @@ class _Stepped:
 def read_with_engines(
     run: IngestRun, changed: deque[SourceFile], later: deque[SourceFile] | None = None
 ) -> Generator[ReadBatch, None, None]:
-    """What was read from the changed files, as engines finish them. Removes files from `changed`; a canceled run ends
-    early.
+    """What engines read from the changed files, which leave `changed`; a canceled run ends early.
 
     Files that need a slow step are put into `later`, if it is given; their other results are cached. Those of which
     only pictures are left to read are given without these as well.
@@ -251,9 +250,7 @@ class _EngineFiles:
         return done
 
     def _replies(self) -> Iterator[tuple[_Stepped, Told | Returned | Lost]]:
-        """The messages of the workers on this machine and on a cluster; a file that need not wait any more goes on as
-        if it had one.
-        """
+        """The messages of the workers here and on a cluster; a file that need not wait any more gets an empty one."""
         for _ in range(len(self._waiting)):
             file = self._waiting.popleft()
             if self._pool.has_room and self._pictures.isdisjoint(file.reading):
@@ -332,9 +329,7 @@ class _EngineFiles:
         return None
 
     def _without_pictures(self, file: _Stepped) -> Reading | None:
-        """The document as it is before its pictures are read, which follows in this run or the next; None without
-        text.
-        """
+        """The document before its pictures are read, which follows in this run or the next; None without text."""
         file.engines.pop(OF_PICTURES.name)
         reading = self._assembled(file)
         return None if isinstance(reading, ReadDocument) and not self._run.is_stored_first(reading) else reading

@@ -136,8 +136,7 @@ class Engines:
         return [step for step in lacking if step.is_required] or lacking
 
     def can_read(self, family: MediaFamily, without: frozenset[DerivedName] = frozenset()) -> bool:
-        """Whether files of that family can be read with the usable engines, or need none; results `without` do not
-        count.
+        """Whether files of that family need no engine or have a usable one; results `without` do not count.
 
         All required engines must be usable, and at least one engine.
         """

@@ -158,9 +158,7 @@ def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], other
 
 
 def members_of(run: IngestRun, source: Source, archive: SourceFile, is_read: bool) -> Iterable[Member]:
-    """The members of an archive in a source. Empty if archives are not read (`is_read`) or this one cannot be, which is
-    noted.
-    """
+    """The members of an archive; none if its source reads none (`is_read`), or if it cannot be read, which is noted."""
     archive = archive._replace(workspace_path=run.request.sources.stored(source, archive.workspace_path))
     path, unread = archive.workspace_path, run.unread_files
     unread.met(path)

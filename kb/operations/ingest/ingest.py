@@ -57,8 +57,6 @@ _PASSAGES_A_SLOW_FILE = 30
 LEAST_CHUNKS = 20_000
 _GROWTH, _COMMON_SHARE = 1.05, 0.002
 
-_COMMON_SHARE = 0.002
-
 
 def ingest(request: IngestRequest, handle: RunHandle) -> IngestReport:
     """Updates the index from the sources and reports the changes; a canceled run ends after the current document.
@@ -210,9 +208,7 @@ def _bytes_of(source_path: str) -> bytes:
 
 
 def refresh_common_terms(db: Connection) -> bool:
-    """Counts the common words again if the index has grown or shrunk by 5 % since the last count; returns whether it
-    did.
-    """
+    """Counts the common words again if the index has changed by 5 % since the last count; returns whether it did."""
     state = queries.select_common_terms_state(db)
     if state is None or max(state.chunk_total, state.counted_at) < LEAST_CHUNKS:
         return False

@@ -174,8 +174,7 @@ def word_maker() -> str:
 
 
 def pipeline_tail(source: Source, family: MediaFamily, policy: ChunkPolicy) -> str:
-    """The end of a family's pipeline version, after the parser version: source, forms of results, chunker, policy,
-    morphemes and words.
+    """The end of a family's pipeline version: source, forms of results, chunker, policy, morphemes and words.
 
     A stored document with another pipeline version is made again.
     """

@@ -300,9 +300,7 @@ class IngestRun:
         return self.readers[family, without]
 
     def left_out(self, family: MediaFamily, path: str) -> frozenset[DerivedName]:
-        """The results not to derive from a file: captions if it is hidden from models, OCR if its source switches it
-        off.
-        """
+        """The results not to derive from a file: captions if models may not see it, OCR if its source has it off."""
         is_kept = family == "image" and self.request.kept_from_models(path)
         has_ocr = (
             all(step.name != "ocr" for step in extractor_of(family).steps) or self.request.sources.place(path)[0].ocr

@@ -38,9 +38,7 @@ class UnreadFiles:
         self._unmet.discard(path)
 
     def as_before(self, file: SourceFile, reader: str) -> UnreadFile | None:
-        """The stored record of a file that this reader could not read and that has not changed since; None if there is
-        none.
-        """
+        """The record of a file that this reader could not read and that has not changed since; None without one."""
         known = self._known.get(file.workspace_path)
         now = (file.source_path, file.byte_len, file.mtime_ns, reader)
         return known if known and (known.source_path, known.byte_len, known.mtime_ns, known.reader) == now else None

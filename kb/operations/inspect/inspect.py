@@ -54,9 +54,7 @@ def list_named(session: Base, words: str, filters: SearchFilters, limit: int) ->
 
 
 def why_none(session: Base, filters: SearchFilters) -> str | None:
-    """The filter that no document passes, with the nearest existing value; None if each filter alone passes some
-    document.
-    """
+    """The filter that no document passes, with the nearest existing value; None if each filter alone passes some."""
     with session.reading() as base, base.snapshot():
         return "; ".join(filter_notes(base.db, "", base.visible(filters))) or None
 

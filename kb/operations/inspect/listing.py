@@ -62,8 +62,7 @@ def list_things(
 def list_filtered(
     session: Base, what: ListedKind, filters: SearchFilters, *, name: str | None = None, limit: int | None = None
 ) -> Listing:
-    """The entries of a list for the documents that pass the filters, at most `limit`; `name`: the values of that
-    property.
+    """The entries of a list for the documents that pass the filters, at most `limit`; `name` lists that property.
 
     Raises: UsageError for an invalid filter.
     """

@@ -64,8 +64,7 @@ class PdfPages:
             self._pool.submit("warm", load_engine)
 
     def thumbnail(self, session: Base, place: str, passage: str | None, *, pixels: int | None = None) -> bytes:
-        """A PNG of a passage in a PDF; `place` is its citation, `passage` its id, if known. With `pixels`, a readable
-        picture of that width.
+        """A PNG of a passage in a PDF (`place`: its citation, `passage`: its id, if known), `pixels` wide if given.
 
         Raises: NotFound if the place is not in a PDF or cannot be drawn; FileVanished; ModelMissing.
         """

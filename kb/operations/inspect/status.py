@@ -67,9 +67,7 @@ def base_status(session: Base) -> BaseStatus:
 
 
 class Outline(NamedTuple):
-    """The sources if there are several, the top folders with the most documents first, and what is missing, with the
-    remedy.
-    """
+    """The sources if there are several, the folders with the most documents, and what is missing, with the remedy."""
 
     documents: int
     languages: tuple[str, ...]

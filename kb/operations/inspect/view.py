@@ -150,9 +150,7 @@ def document_at(session: Base, path: str) -> DocumentRow:
 
 
 def rendered(view: DocumentView) -> str | None:
-    """A note, a notebook or the text of a file in parts as HTML without scripts; None for other kinds and for long
-    texts.
-    """
+    """A note, a notebook or the text of a file in parts as HTML without scripts; None for other or long texts."""
     from kb.extract.html import MAX_CHARS, note_html, notebook_html, rows_html
     from kb.extract.notebook import notebook_cells
 

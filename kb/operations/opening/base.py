@@ -120,9 +120,7 @@ class Base:
 
     @property
     def judge(self) -> PassageJudge | None:
-        """The model that reads a question and a passage together; None if it is not installed or no model is to be
-        used.
-        """
+        """The model that reads a question and a passage together; None if none is installed or to be used."""
         if self.config.models_embedding.provider == "none":
             return None
         return self.models.judge()
@@ -156,9 +154,7 @@ class Base:
 
     @contextmanager
     def reading_views(self) -> Iterator[ConnectedBase]:
-        """As `reading`, but first brings the database's views up to date; questions do not need this, as they read
-        tables.
-        """
+        """As `reading`, but first brings the database's views up to date; questions read tables and need none."""
         with self.reading() as base:
             is_current = _has_our_views(base.db)
         if not is_current:

@@ -124,9 +124,7 @@ def hidden_paths(db: Connection, rules: Rules) -> frozenset[str]:
 
 
 def kept_from_models(config: Config) -> Callable[[str], bool]:
-    """A function that tells whether language models may not read a path. For pictures, which have no tags, paths alone
-    decide.
-    """
+    """A function that tells whether models may not read a path. Pictures have no tags: paths alone decide."""
     return named_by(rules_for(config, "model"))
 
 

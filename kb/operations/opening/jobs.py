@@ -36,9 +36,7 @@ INTERRUPTED = (
 
 
 class NewJob(NamedTuple):
-    """A piece of long work: its id, and what is to be done. If `is_sure` is False, it is recorded from its first
-    progress on.
-    """
+    """A piece of long work: its id and what is to do. Unless `is_sure`, it is recorded from its first progress on."""
 
     job_id: str
     kind: JobKind

@@ -138,9 +138,7 @@ class VectorSource:
         return start_of(question, max_words=ENCODED_WORDS, max_bytes=ENCODED_BYTES)
 
     def _mirror(self) -> LoadedMirror | None:
-        """The vectors in memory, shared by all threads; None until enough questions have come to make loading them
-        worthwhile.
-        """
+        """The vectors in memory, shared by all threads; None before enough questions have come to make it pay."""
         self._asked += 1
         if not self._in_memory or self._asked < _LOAD_MIRROR_AT:
             return None
@@ -237,9 +235,7 @@ class SharedScorer:
 
 
 def configured_pair_order(config: Config, models: LoadedModels) -> PairOrder:
-    """The configured cross-encoder and the number of hits that it orders. Raises: ConfigError, ModelMissing,
-    ModelCorrupt.
-    """
+    """The configured cross-encoder and how many hits it orders. Raises: ConfigError, ModelMissing, ModelCorrupt."""
     mark = (config.rerank.provider, config.rerank.model, config.models_embedding.threads)
     scorer = models.kept("cross-encoder", mark, lambda: SharedScorer(open_pair_scorer(config), models))
     return PairOrder(scorer, config.rerank.passages)

@@ -112,8 +112,7 @@ def _tokens(hit: Passage, counter: TokenCounter) -> int:
 def _fused(
     base: ConnectedBase, query: SearchQuery, also: Sequence[str]
 ) -> tuple[SearchResult, Mapping[str, tuple[int, ...]]]:
-    """The hits of several questions by reciprocal rank fusion (Cormack et al. 2009), and which questions found each
-    hit.
+    """The hits of several questions by reciprocal rank fusion (Cormack et al. 2009), and the questions of each hit.
 
     The best passage of each question comes first, as otherwise mediocre passages that all questions find would win. A
     passage has the snippet for the question that ranks it best. Questions are numbered from 1.

@@ -57,9 +57,7 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
 
 
 def newest_first(base: ConnectedBase, result: SearchResult, query: SearchQuery) -> SearchResult:
-    """The hits with words of the question (all hits if none has any), sorted by the dates of their documents, newest
-    first.
-    """
+    """The hits with words of the question (all hits if none has any), those of the newest documents first."""
     matching = [hit for hit in result.hits if hit.retrieval.lexical_score or hit.score_kind == "code"] or result.hits
     ids = json.dumps(sorted({hit.doc_id for hit in matching}))
     days = {row.doc_id: row.day for row in queries.select_own_dates(base.db, doc_ids_json=ids)}
