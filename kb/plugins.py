@@ -60,15 +60,10 @@ class Plugin(NamedTuple):
             return self.entry_point.load()()
 
 
-def group_of(kind: PluginKind) -> str:
-    """`kb.extractors`: the group of entry points of that kind."""
-    return f"kb.{kind}s"
-
-
 def installed_plugins(kind: PluginKind) -> list[Plugin]:
     """All that are installed, by name; of two with one name the first that Python finds."""
     found: dict[str, Plugin] = {}
-    for each in entry_points(group=group_of(kind)):
+    for each in entry_points(group=f"kb.{kind}s"):
         package = each.dist
         if package is not None and each.name not in found:
             found[each.name] = Plugin(kind, each.name, package.name, package.version, each)

@@ -173,8 +173,7 @@ class StorageConfig(ConfigSection):
     model_dir = key("{data_dir}/models", "the folder where models are installed")
     runs_dir = key("{data_dir}/runs", "where kb eval run leaves a folder a run: per_query.jsonl and report.md")
     cache_dir = key(
-        "${XDG_CACHE_HOME:-~/.cache}/kb",
-        "where vectors and extracted text are cached by content; may be deleted",
+        "${XDG_CACHE_HOME:-~/.cache}/kb", "where vectors and extracted text are cached by content; may be deleted"
     )
     log_dir = key("${XDG_STATE_HOME:-~/.local/state}/kb/logs", "where --debug writes its log, one file per day")
     copy_threshold_mb = key(100, "larger files, in megabytes, are referred to, not copied", at_least(0))
@@ -249,8 +248,7 @@ class EmbeddingConfig(ConfigSection):
         given("the name of a model"),
     )
     tokens = key(
-        True,
-        "whether a passage's token vectors are kept too and rank it: some 6 KB each; false = its vector ranks",
+        True, "whether a passage's token vectors are kept too and rank it: some 6 KB each; false = its vector ranks"
     )
     dimensions = key(
         0,
@@ -361,9 +359,7 @@ class SearchConfig(ConfigSection):
     )
     hybrid_fusion = key("linear", "how words and meaning are joined: linear or rrf", one_of("linear", "rrf"))
     words_weight = key(
-        0.4,
-        "by linear, the score that a passage with all words gains over one with none",
-        between(0, 10),
+        0.4, "by linear, the score that a passage with all words gains over one with none", between(0, 10)
     )
     rrf_k = key(60, "rank constant of RRF", at_least(1))
     recency = key(
@@ -488,6 +484,17 @@ class _Place:
         return config.path(getattr(config.storage, self._name))
 
 
+class _Below:
+    """The path of a file below one of the folders of the configuration."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        self._folder, self._name = folder, name
+
+    def __get__(self, config: Config, owner: type[Config]) -> Path:
+        folder: Path = getattr(config, self._folder)
+        return folder / self._name
+
+
 class Config(ConfigSection):
     """All sections, and where the values came from. Paths are absolute."""
 
@@ -529,6 +536,12 @@ class Config(ConfigSection):
     runs_dir = _Place("runs_dir")
     cache_dir = _Place("cache_dir")  # losing it costs time only
     log_dir = _Place("log_dir")
+    vector_cache = _Below("cache_dir", "vectors.sqlite")  # by text and model
+    derived_cache = _Below("cache_dir", "derived.sqlite")  # what engines read from files
+    audit = _Below("data_dir", "audit.sqlite")  # the calls of agents
+    snapshot_manifest = _Below("data_dir", "kb.json")  # what was exported, if the data directory is a snapshot
+    last_shown = _Below("data_dir", "last_shown.json")  # the list that the last search or answer printed
+    mcp_token = _Below("data_dir", "mcp-token")  # of the agents' server over HTTP
 
     @property
     def workspace_root(self) -> Path:
@@ -585,39 +598,9 @@ class Config(ConfigSection):
         return self.path(self.eval.suite)
 
     @property
-    def vector_cache(self) -> Path:
-        """The cache of vectors, by text and model."""
-        return self.cache_dir / "vectors.sqlite"
-
-    @property
-    def derived_cache(self) -> Path:
-        """The cache of what engines read from files."""
-        return self.cache_dir / "derived.sqlite"
-
-    @property
     def cache_bytes(self) -> int:
         """The size that each cache is trimmed to."""
         return self.storage.cache_max_mb * 1_000_000
-
-    @property
-    def audit(self) -> Path:
-        """The file that records the calls of agents."""
-        return self.data_dir / "audit.sqlite"
-
-    @property
-    def snapshot_manifest(self) -> Path:
-        """The file that says what was exported, if the data directory is a snapshot."""
-        return self.data_dir / "kb.json"
-
-    @property
-    def last_shown(self) -> Path:
-        """The list that the last search or answer printed."""
-        return self.data_dir / "last_shown.json"
-
-    @property
-    def mcp_token(self) -> Path:
-        """The token of the agents' server over HTTP."""
-        return self.data_dir / "mcp-token"
 
     @property
     def logs(self) -> list[Path]:

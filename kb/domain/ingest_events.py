@@ -18,7 +18,6 @@ class ScanStarted:
     """The run begins to list the files below `root`."""
 
     kind: ClassVar = "scan_started"
-
     root: str
 
 
@@ -27,7 +26,6 @@ class ScanCompleted:
     """All files are listed; `total` of them will be read."""
 
     kind: ClassVar = "scan_completed"
-
     total: int
     unchanged: int
 
@@ -37,7 +35,6 @@ class AssetStarted:
     """The run begins to read file `idx` of `total` (from 1)."""
 
     kind: ClassVar = "asset_started"
-
     idx: int
     total: int
     path: str
@@ -49,7 +46,6 @@ class AssetFinished:
     """File `idx` of `total` (from 1) is done."""
 
     kind: ClassVar = "asset_finished"
-
     idx: int
     total: int
     path: str
@@ -62,7 +58,6 @@ class ExtractProgress:
     """An engine has read `done` of `total` (pages, or milliseconds of sound; 0 = not known yet) of a file."""
 
     kind: ClassVar = "extract_progress"
-
     path: str
     engine: str
     done: int
@@ -74,7 +69,6 @@ class EmbedProgress:
     """Of `total` chunks that had no vector under `model`, `done` have one now. The first event has `done` 0."""
 
     kind: ClassVar = "embed_progress"
-
     model: str
     done: int
     total: int
@@ -89,7 +83,6 @@ class EmbedAgain:
     """
 
     kind: ClassVar = "embed_again"
-
     model: str
     passages: int
     seconds: float
@@ -101,7 +94,6 @@ class EmbedBatchStarted:
     """The run begins to embed a batch of `n_chunks` chunks with `model`."""
 
     kind: ClassVar = "embed_batch_started"
-
     n_chunks: int
     model: str
 
@@ -111,7 +103,6 @@ class EmbedBatchFinished:
     """A batch of `n_chunks` chunks was embedded in `ms` milliseconds."""
 
     kind: ClassVar = "embed_batch_finished"
-
     n_chunks: int
     model: str
     ms: int
@@ -122,7 +113,6 @@ class ClusterJoined:
     """The workers of a Dask scheduler were checked; `refused` says which workers get no work, and why."""
 
     kind: ClassVar = "cluster_joined"
-
     scheduler: str
     dashboard: str
     workers: int
@@ -135,7 +125,6 @@ class ClusterProgress:
     """The tasks and bytes of a cluster so far; `rate` is the number of passages or files that come back per second."""
 
     kind: ClassVar = "cluster_progress"
-
     workers: int
     threads: int
     tasks_done: int

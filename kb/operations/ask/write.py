@@ -94,7 +94,8 @@ def write_or_quote(
 def _refusal(base: ConnectedBase, found: Findings) -> Answer | None:
     """The refusal, if the findings allow no answer; else None."""
     if not found.result.hits:
-        return found.refusal("no_chunks" if _holds_chunks(base) else "no_index")
+        state = base.index.state
+        return found.refusal("no_chunks" if state.chunks + state.code_chunks else "no_index")
     return found.refusal("score_gate") if found.state == "refused" else None
 
 
@@ -168,10 +169,6 @@ def _instead(quoted: Answer, unproven: Answer, language: str) -> Answer:
     model, _, messages, usage, text = unproven.written
     kept = quoted._replace(written=quoted.written._replace(messages=messages, usage=usage, generated_text=text))
     return _noting(kept, (say(language, "quoted_instead", model.id),))
-
-
-def _holds_chunks(base: ConnectedBase) -> bool:
-    return base.index.state.chunks + base.index.state.code_chunks > 0
 
 
 def _noting(answer: Answer, notes: tuple[str, ...]) -> Answer:

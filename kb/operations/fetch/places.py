@@ -1,7 +1,6 @@
 """Finds the places that a request names, and the indexed text at each.
 
-Paths are looked up in the index, never on disk. So a path outside the sources, below a link or not indexed is not
-found.
+Paths are looked up in the index, never on disk: what is outside the sources or not indexed is not found.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ def _find(db: Connection, sources: Sources, target: FetchTarget, place: str) -> 
     if _ID.fullmatch(place):
         found = _with_id(db, place)
         if found is not None:
-            return found if _is_bare(target) else _within(db, target, found[0].document)
+            return found if target == FetchTarget(target.place) else _within(db, target, found[0].document)
     raise _no_place(place.rpartition("#")[0] or place)
 
 
@@ -146,10 +145,6 @@ def require_document(db: Connection, path: str) -> DocumentRow:
         if (found := _stored_at(db, spelled)) is not None:
             return found
     raise NotFound(f"no document {path!r}", "kb list docs shows what is indexed; kb ingest reads what is new")
-
-
-def _is_bare(target: FetchTarget) -> bool:
-    return target[1:] == (None, None, None, None)
 
 
 def _no_place(place: str) -> KbError:
@@ -377,7 +372,7 @@ def indexed_content(document: DocumentRow) -> tuple[bytes | None, bool]:
 
 
 def file_lines(content: bytes, path: str) -> tuple[str, ...]:
-    """The lines of a file."""
+    """The lines of a file's text as `line_text` reads it, without an empty last one."""
     lines = line_text(content, path).split("\n")
     if len(lines) > 1 and not lines[-1]:
         lines.pop()  # a final line end begins no line

@@ -341,13 +341,9 @@ def open_current(sqlite: Path) -> Connection:
     db, version = open_versioned(sqlite)
     if version != latest_version():
         db.close()
-        _migrate(sqlite, _has_our_tables)
+        _migrate(sqlite, lambda migrated: schema_state(migrated).schema_version == latest_version())
         db = open_reader(sqlite)
     return db
-
-
-def _has_our_tables(db: Connection) -> bool:
-    return schema_state(db).schema_version == latest_version()
 
 
 def _has_our_views(db: Connection) -> bool:
