@@ -61,7 +61,10 @@ _UNITS = {
 }
 _COUNTED = _LISTS["counted"][0]
 _KOREAN_UNIT = _LISTS["unit_before"][0]
-_UNIT = rf"(?:{_KOREAN_UNIT}|[가-힣%°]|[A-Za-z]+)"
+# Units that are one sign, such as %; a sign of money is before its number.
+_MONEY = "$€₩"
+_SIGNS = "".join(each for each in _UNITS if len(each) == 1 and not each.isalnum() and each not in _MONEY)
+_UNIT = rf"(?:{_KOREAN_UNIT}|[가-힣{re.escape(_SIGNS)}]|[A-Za-z]+)"
 _NUMBER = r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)*"
 _LABELLED = re.compile(r"(?:\b[A-Z]\w*|\b(?i:version|release|port|page|chapter|no\.?|number)|버전|판)\s*$")
 
@@ -280,7 +283,7 @@ _READERS: tuple[tuple[re.Pattern[str], Read], ...] = (
     (_pattern(r"\b(?:twice|thrice)\b"), lambda match: iter([("2" if match[0].lower() == "twice" else "3", "time")])),
     (
         _pattern(
-            rf"(?P<sign>[$€₩])?\s?(?<![\w.])(?P<number>{_NUMBER})(?!\d)(?:\s?(?P<scale>thousand|million|billion|bn|k)\b)?"
+            rf"(?P<sign>[{_MONEY}])?\s?(?<![\w.])(?P<number>{_NUMBER})(?!\d)(?:\s?(?P<scale>thousand|million|billion|bn|k)\b)?"
             rf"(?=\s?(?P<unit>{_UNIT})|)"
         ),
         _digits,

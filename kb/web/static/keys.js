@@ -32,7 +32,7 @@ export function showHelp() {
   if (!dialog.open) dialog.showModal();
 }
 
-/** Listens for the keys; `does` has a function for each name above. */
+/** Listens for the keys; `does` (page.js) has a function for each name above, `back` for Esc. */
 export function listen(does) {
   const field = byId("question");
   document.addEventListener("keydown", (event) => {
