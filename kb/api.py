@@ -151,8 +151,7 @@ class KnowledgeBase:
         """Finds the best passages, at most `k`, as `kb search` does; `hits` is empty where there are none.
 
         `k` and `mode` None: as configured. Sorted by "date", the newest of the candidates with its words come first.
-        Raises: NotIndexed before the first ingest; QuerySyntaxError; ModelError where `mode` is "vector" and there are
-        no vectors.
+        Raises: NotIndexed before the first ingest; QuerySyntaxError; ModelError for "vector" without vectors.
         """
         from kb.operations.search.search import search
 
@@ -176,8 +175,7 @@ class KnowledgeBase:
     ) -> SearchPage:
         """A page of `k` hits, as many of them as `max_tokens` holds; `cursor=page.next_cursor` gives the next one.
 
-        `also` are more questions, at most nine: their hits are fused by rank. Raises: as `search`; InvalidCursor,
-        StaleCursor.
+        `also` are up to nine more questions, fused by rank. Raises: as `search`; InvalidCursor, StaleCursor.
         """
         from kb.operations.search.pages import search_page
 

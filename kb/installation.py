@@ -54,8 +54,7 @@ class InstallSource:
 class Installation:
     """An environment that holds kb; `source` is None where it is not there any more.
 
-    `requirements` are those of each optional part. `receipt` is what `uv tool` wrote down: it forgets what a later
-    call does not repeat.
+    `requirements` are those of each optional part; `receipt` is what `uv tool` noted, which a later call replaces.
     """
 
     installer: Installer

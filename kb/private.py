@@ -97,8 +97,7 @@ def kept_private() -> Iterator[None]:
 def unreported() -> Iterator[None]:
     """In the block, onnxruntime loads without telemetry; other libraries read the environment themselves.
 
-    What huggingface_hub reads of it as it is loaded would stay for the program too: kb opens models in the hub's cache
-    by `local_files_only`.
+    What huggingface_hub reads of it at its load would stay: kb opens models in its cache by `local_files_only`.
     """
     with _loading, _environment(_UNREPORTED):
         yield

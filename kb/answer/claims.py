@@ -69,7 +69,7 @@ class JudgedClaim(NamedTuple):
 class Token(NamedTuple):
     """A word, name or number of a sentence: `text` as written, and `key`, `particle` and `quantity` to compare it by.
 
-    An `operator` negates, limits or doubts; a `break` stands between two clauses.
+    An `operator` negates, limits or doubts; a `break` is between two clauses.
     """
 
     text: str
@@ -263,8 +263,7 @@ def _difference(said: Sequence[Token], there: Sequence[Token]) -> tuple[Token, T
 def _aligned(said: Sequence[Token], there: Sequence[Token], *, may_differ: bool) -> list[tuple[Token, int]] | None:
     """Each content token of a claim with the index of its token in a sentence, in order, as near to the end as can be.
 
-    Of several alignments, the one that leaves out fewest tokens of the sentence. None if a token is missing, or if the
-    claim has too few tokens.
+    Of several alignments, the one that leaves out fewest tokens. None if one is missing, or the claim has too few.
     """
     content = [token for token in said if token.kind not in ("operator", "break")]
     if sum(token.kind != "preposition" for token in content) < _FEWEST_TOKENS:
@@ -290,8 +289,7 @@ def _aligned(said: Sequence[Token], there: Sequence[Token], *, may_differ: bool)
 def _is_whole(said: Sequence[Token], there: Sequence[Token], places: Sequence[int], left_out: float) -> bool:
     """Whether a sentence, at the `places` of a claim's tokens, says just the claim.
 
-    It may have few other words between them, no condition, and the same operators as the claim in the clause around
-    them.
+    It may have few other words between them, no condition, and in its clause the same operators as the claim.
     """
     first, last = places[0], places[-1]
     between = [there[at] for at in range(first, last) if at not in places]

@@ -183,8 +183,7 @@ class Judgement(NamedTuple):
         """Whether this is enough for a sure, an unsure or no answer, and the doubt that alone keeps it from being sure.
 
         A sure answer is so likely that at least the share `precision` is right, and the notes hold something on the
-        question with at least that likelihood, which words that name a topic need not reach; 0 takes every answer for
-        sure.
+        question with at least that likelihood, also without words that name a topic; 0 takes every answer for sure.
         """
         if self.evidence.value < gate:
             return "refused", None

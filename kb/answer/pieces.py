@@ -133,8 +133,7 @@ def read_excerpts(
     """The excerpt of each passage that has sentences, the likeliest first.
 
     The question's words choose the pieces of a passage. A judge reads up to `COMPARED_PASSAGES` passages that score
-    nearly as high as the first: each as a whole, to choose its pieces, and then these pieces alone. The mean of both
-    logits gives the order.
+    nearly as high as the first: each as a whole, to choose its pieces, then these alone; by the mean of both logits.
     """
     scored = [(each, sentence_words(question, terms, each)) for each in passages]
     scored = [each for each in scored if each[1]]

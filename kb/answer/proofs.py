@@ -21,7 +21,7 @@ from kb.language.sentences import sentence_ranges
 Lack = Literal["definition", "number", "comparison", "kinds", "steps", "announced"]
 
 _LIST = "proofs"
-# Marks that may stand around a term, and what a link points to.
+# Marks that may be around a term, and what a link points to.
 _MARKS = "[\"'“”‘’`*_\\[\\]<>《》「」()]*"
 _TARGET = re.compile(r"\]\([^()\n]*\)")
 _BRACKETS = re.compile(r"[()\[\]]")

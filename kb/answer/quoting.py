@@ -158,8 +158,7 @@ UNSURE_LINES = 20
 def quote_briefly(excerpts: Sequence[Excerpt], first: int = 1) -> Quoted:
     """Quotes the excerpts in at most `UNSURE_LINES` lines.
 
-    If they do not fit, the other excerpts are cut to their best lines, then the first to its pieces, then others are
-    left out.
+    If they do not fit, the other excerpts are cut to their best lines, the first to its pieces, then others dropped.
     """
     best, others = excerpts[:1], excerpts[1:]
     lines, pieces = [each.brief() for each in others], [each.alone() for each in best]

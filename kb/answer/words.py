@@ -54,8 +54,7 @@ def folded_term(term: str) -> str:
 def carried(words: Words, source: Words) -> float:
     """The share, 0 to 1, of a sentence's content words (of Korean ones, their pairs of syllables) that a source has.
 
-    Korean endings differ between a sentence and its source without a change of meaning; pairs of syllables tolerate
-    that.
+    Korean endings differ between a sentence and its source without a change of meaning; pairs tolerate that.
     """
     parts: list[float] = []
     for word in words.words:

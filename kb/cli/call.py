@@ -254,10 +254,7 @@ class Call:
 
     @property
     def config(self) -> Config:
-        """The effective configuration.
-
-        Raises: ConfigNotFound, ConfigError; UsageError as `named`.
-        """
+        """The effective configuration. Raises: ConfigNotFound, ConfigError; UsageError as `named`."""
         if self._config is None:
             self._config = load(self.named or self.project, self.settings)
             if is_read_only() and self._config.snapshot_manifest.exists():

@@ -95,8 +95,7 @@ def _require_own(config: Config, keys: Sequence[str], why: str) -> None:
         found = os.stat(config.file)
         if found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022:
             raise _wrong(
-                f"{why}, as {config.file} says, and others may write it",
-                f"chmod go-w {config.file}, and make it yours",
+                f"{why}, as {config.file} says, and others may write it", f"chmod go-w {config.file}, and make it yours"
             )
 
 

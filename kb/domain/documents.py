@@ -151,8 +151,7 @@ class Document:
     """The content of one file.
 
     `source_text` is the decoded text with `\\n` line ends: line `n` of the file is `source_text.split("\\n")[n - 1]`.
-    Every chunk is a contiguous piece of `source_text`. `symbols` (definitions) and `references` (uses) are empty except
-    for source code.
+    Every chunk is a contiguous piece of `source_text`. Only source code has `symbols` (definitions) and `references`.
     """
 
     doc_id: DocumentId

@@ -8,8 +8,7 @@ little as lets the characters up to the next one match, and that is final (an at
 is left over. So do the folders that `**/` takes. Only what follows the last asterisk and the last `**/`
 must reach the end, and so may be tried again.
 
-One difference to git is intended: `?` and `[…]` match one character here; git counts bytes, three for a syllable of
-Hangul.
+One difference to git is intended: `?` and `[…]` match one character here, and one byte there.
 """
 
 from __future__ import annotations

@@ -162,20 +162,8 @@ KINDS = Kinds(
         chunker="headings",
         citation="line",
     ),
-    Kind(
-        "notebook",
-        (_files("notebook", "ipynb"),),
-        extractor="notebook",
-        chunker="headings",
-        citation="line",
-    ),
-    Kind(
-        "html",
-        (_files("html", "html htm xhtml xht"),),
-        extractor="html",
-        chunker="headings",
-        citation="line",
-    ),
+    Kind("notebook", (_files("notebook", "ipynb"),), extractor="notebook", chunker="headings", citation="line"),
+    Kind("html", (_files("html", "html htm xhtml xht"),), extractor="html", chunker="headings", citation="line"),
     Kind(
         "mail",
         (FileType(MediaType("mail/eml"), ("eml",), _MAILDIR), _files("mail/mbox", "mbox")),

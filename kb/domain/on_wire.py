@@ -35,8 +35,7 @@ def on_wire(
 
     `fields` lists the JSON fields in order, each a field, property or method of the record. `name=path` writes the
     value at another path (`k=query.k`); if a part of the path is None, the field is left out. A `?` at the end leaves
-    the field out if it is None or (). `*path` writes the fields of the record at that path. `former`: numbers that only
-    an older kb wrote.
+    the field out if it is None or (). `*path` writes the fields of the record at that path. `former`: only of older kb.
     """
     form = Form(schema, title, kind, tuple(fields.split()), tuple(former.split()))
 

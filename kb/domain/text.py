@@ -40,8 +40,7 @@ def stored_text(text: str) -> str:
 def to_posix(path: str) -> WorkspacePath:
     """`path` below the workspace root in the one spelling that kb stores.
 
-    The path is in NFC, without a leading `./`, double slashes or `.` segments. A backslash is a character of the name,
-    as in POSIX.
+    The path is in NFC, without a leading `./`, double slashes or `.`. A backslash is a character, as in POSIX.
     """
     if not path.isascii():
         path = unicodedata.normalize("NFC", path)

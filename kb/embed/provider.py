@@ -39,7 +39,7 @@ class TextForm(NamedTuple):
     pooling: Pooling = ""
 
     def text(self, text: str, role: Role) -> str:
-        """The text as the encoder reads it."""
+        """The text behind the prefix of its role, as the encoder reads it."""
         return (self.query_prefix if role == "query" else self.passage_prefix) + encoder_text(text)
 
     @property

@@ -1,7 +1,6 @@
 """Compares two runs of a golden set: by metric, by group, by question.
 
-The formula of each metric is in the view `eval_query_metrics`. Each mean difference has a paired bootstrap interval and
-a randomisation p-value.
+The view `eval_query_metrics` has the formulas. A mean difference has a paired bootstrap interval and a p-value.
 """
 
 from __future__ import annotations

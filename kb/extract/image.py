@@ -97,10 +97,7 @@ class Frame(NamedTuple):
 
 
 def frames(data: bytes) -> Iterator[Frame]:
-    """The pictures of an image file: the pages of a TIFF, the first frame of any other.
-
-    Raises: ExtractFailed.
-    """
+    """The pictures of an image file: the pages of a TIFF, the first frame of any other. Raises: ExtractFailed."""
     with _opened(data) as image:
         count = getattr(image, "n_frames", 1) if image.format == "TIFF" else 1
         if count > MAX_FRAMES:

@@ -50,8 +50,7 @@ _ADOC_SOURCE = re.compile(r"\[source,[ \t]*([\w+-]+)")
 class _Part(NamedTuple):
     """The lines `first`..`end` (half open, from 0) of a note; an empty range has the title and tags of the whole note.
 
-    `level` is the level of a heading, 1 for the note's title. `code` is the language of a listing, perhaps "", else
-    None.
+    `level` is that of a heading, 1 for the note's title; `code` the language of a listing, perhaps "", else None.
     """
 
     first: int

@@ -5,8 +5,7 @@ messages inserted as plain text. Each text starts from an empty cache, so that t
 whatever came before.
 
 On an Ollama server `/api/chat` gives the text, `/api/show` the context length. `truncate` and `shift` are off, so that
-a prompt that is too long is an error, not an answer to half the passages. The penalty on repetition is off, because it
-alters quotations.
+a prompt that is too long is an error, not half an answer. Repetition is not penalised: that alters quotations.
 """
 
 from __future__ import annotations
@@ -175,10 +174,7 @@ class OllamaModel:
         start = perf_counter()
         stops = StopStrings(request.stop)
         lines = self._server.lines(
-            "/api/chat",
-            self._body(request),
-            self._name,
-            _LINE_BYTES * (request.max_tokens + _LINES_BESIDE_TOKENS),
+            "/api/chat", self._body(request), self._name, _LINE_BYTES * (request.max_tokens + _LINES_BESIDE_TOKENS)
         )
         tokens = 0
         try:

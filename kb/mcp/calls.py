@@ -1,8 +1,7 @@
 """Calls of tools over one session: a request runs a tool, an error becomes text that an agent can act on.
 
 A client that asks for progress gets it during a call. Tools are listed with short schemas, because agents read every
-token of them: lengths are left out (the tool checks them), and so are the objects in a result (docs/wire-schema has
-them).
+token of them: lengths, which the tool checks, and the objects in a result (see docs/wire-schema) are left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The manifest of an installed model, `manifest.json` beside its files, and the checks against it; names of encoders.
 
-Opening a model compares sizes (a cut file would otherwise end a mapped read in a bus error); verifying compares
-checksums too.
+Opening a model compares sizes, as a cut file would end a mapped read in a bus error; verifying also checksums.
 """
 
 from __future__ import annotations

@@ -18,8 +18,7 @@ HOST = "127.0.0.1"
 def listen(port: int | None, usual: int) -> socket.socket:
     """A listening socket on that port; if `port` is None, on the `usual` port or else any free one.
 
-    Connections wait until the server accepts them, so the address may be printed before it starts. Raises: UsageError
-    if the named port is taken.
+    Connections wait until the server accepts them: the address may be printed before. Raises: UsageError.
     """
     for candidate in (usual, 0) if port is None else (port,):
         listening = socket.socket()

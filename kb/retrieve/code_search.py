@@ -1,7 +1,6 @@
 """Searches source code: words and names → one SQL statement → named definitions first → hits.
 
-Then hits in code are merged with hits in notes: named code comes first, other code if it has more of the question's
-words.
+Then hits in code are merged with hits in notes: named code first, other code if it has more of the question's words.
 """
 
 from __future__ import annotations

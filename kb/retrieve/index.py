@@ -32,7 +32,7 @@ class Index:
 
     @cached_property
     def state(self) -> queries.IndexState:
-        """The size of the index, and the weights of its columns."""
+        """The counts and versions of the index, and the weights of its columns."""
         found = queries.select_index_state(self.db)
         assert found is not None, "a statement of subqueries is one row"
         return found

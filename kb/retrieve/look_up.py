@@ -4,8 +4,7 @@ section or document of a term that a question wants defined.
 the question's words → passages with them, by the index → candidates of every ranking → first among its hits
 
 A word ends at white space (an identifier, a number, a path), or is in double quotes. The index says which passages
-contain a word; as the index has only stems of English words, their passages' text is checked too. `held_first` runs
-after all rankings.
+contain a word; as English words are indexed by their stems, the text is checked too. `held_first` runs last.
 """
 
 from __future__ import annotations

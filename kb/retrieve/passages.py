@@ -37,8 +37,7 @@ Test: TypeAlias = "Callable[[queries.PassageLike], str | None]"
 def passing_passages(db: Connection, filters: SearchFilters, doc_ids_json: str | None, *, every: bool) -> Passing:
     """The passages that pass the filters, among the documents of `doc_ids_json`.
 
-    `every`: all of them are candidates, even if the filters seek no text. Raises: UsageError for an invalid regular
-    expression.
+    `every`: all of them are candidates, even if the filters seek no text. Raises: UsageError.
     """
     tests = [_test(each) for each in filters.holds]
     excluded = set[int]()

@@ -66,8 +66,7 @@ def make_snippet(text: str, terms: Sequence[str], snippet_chars: int) -> Snippet
     """The part of `text` with the most matches, at most `snippet_chars` characters; matches are whole words.
 
     The text is unchanged, except that white space outside of code is folded, and that an ellipsis replaces what comes
-    before and after the part, long link targets, lines of only tags, components or statements, and rulers below table
-    heads.
+    before and after the part, long link targets, lines of only tags, components or statements, and table rulers.
     """
     kept = stored_text(text)
     folded = _folded(kept) or " ".join(kept.split())

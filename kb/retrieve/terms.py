@@ -221,8 +221,7 @@ def parted(index: Index, read: QueryTerms) -> Parted | None:
 def _affordable(index: Index, terms: Sequence[Term]) -> Sequence[Term]:
     """The terms by which a large index is searched: the rarest ones, up to a number of occurrences.
 
-    FTS5 scores every chunk that has any of the terms, so the commonest words determine the time; beside rarer words
-    they decide nothing.
+    FTS5 scores every chunk with any of the terms: the commonest words take the time and decide nothing.
     """
     if len(terms) <= MIN_TERMS or index.state.chunks < LARGE_INDEX_CHUNKS:
         return terms

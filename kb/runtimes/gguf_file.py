@@ -1,7 +1,6 @@
 """The facts in the first bytes of a GGUF file, read without llama.cpp: its context, its vectors.
 
-Layout (little-endian, GGUF 2 and 3): magic, version, number of tensors, number of entries; then each entry as key, type
-and value.
+Layout (little-endian, GGUF 2 and 3): magic, version, numbers of tensors and entries; each entry as key, type, value.
 """
 
 from __future__ import annotations

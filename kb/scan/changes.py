@@ -39,8 +39,7 @@ def changes(
     """Yields after changes that a walk of `root` may notice, for ever; ignores changes below kb's `own` folders.
 
     `tell` is called with how it watches, and again when that changes: by `polling` if the folder is on another machine
-    or the system has no more notices to give; `gone` as long as the folder does not exist. It yields when the folder is
-    back.
+    or the system has no more notices to give; `gone` without the folder. It yields when the folder is back.
     """
     polling = polling or is_remote(root)
     while True:

@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING
 
 from kb.domain.ids import content_hash
 from kb.domain.kinds import MEMBER, archive_type
-from kb.errors import (
-    FileChanged,
-    FileError,
-    FileNotRegular,
-    FileTooLarge,
-    FileUnreadable,
-    FileVanished,
-    PathNotUnicode,
-)
+from kb.errors import FileChanged, FileError, FileNotRegular, FileTooLarge, FileUnreadable, FileVanished, PathNotUnicode
 
 if TYPE_CHECKING:
     from kb.scan.archive import Archive

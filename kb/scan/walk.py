@@ -23,15 +23,7 @@ from kb.domain.results.ingest import OutsideLink
 from kb.domain.text import WorkspacePath
 from kb.errors import FileError, FileUnreadable, FileVanished, PathNotUnicode, UsageError
 from kb.scan.read import file_error, name_error, not_regular, shown, stat_error, twins_among
-from kb.scan.rules import (
-    ATTRIBUTES_FILE,
-    IGNORE_FILES,
-    Folder,
-    IgnoreRules,
-    Included,
-    ignore_files_in,
-    with_own_rules,
-)
+from kb.scan.rules import ATTRIBUTES_FILE, IGNORE_FILES, Folder, IgnoreRules, Included, ignore_files_in, with_own_rules
 
 if TYPE_CHECKING:
     from kb.scan.archive import Member
@@ -57,8 +49,7 @@ class FailedFile(NamedTuple):
 class ScanTotals(NamedTuple):
     """Files without an event: those of no known media type, and those that no `include` selects.
 
-    `unsupported` counts the former by `extension_of`, without those that a rule leaves out or in folders where nothing
-    is selected.
+    `unsupported` counts the former by `extension_of`, without files left out by a rule or in unselected folders.
     """
 
     unsupported: Mapping[str, int]

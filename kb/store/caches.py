@@ -166,12 +166,7 @@ class DerivedCache(_Cache):
         try:
             with sqlite_errors(self._path):
                 queries.insert_derived(
-                    self._db,
-                    content_hash=content_hash,
-                    name=name,
-                    engine=engine,
-                    data=packed,
-                    used_at=int(time.time()),
+                    self._db, content_hash=content_hash, name=name, engine=engine, data=packed, used_at=int(time.time())
                 )
         except StoreCorrupt:
             self._start_over()

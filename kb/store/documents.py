@@ -336,8 +336,7 @@ def put_links(
     """
     names = names_of((workspace_path, relative_path), aliases, is_note=note is not None)
     queries.insert_document_names(
-        db,
-        [{"doc_id": doc_id, "name": each.name, "path": each.path, "is_alias": int(each.is_alias)} for each in names],
+        db, [{"doc_id": doc_id, "name": each.name, "path": each.path, "is_alias": int(each.is_alias)} for each in names]
     )
     links = links_of(note or "", relative_path, prefix=workspace_path.removesuffix(relative_path))
     queries.insert_links(

@@ -1,8 +1,7 @@
 """The Lance table of one model: stores the vectors, from which the mirror can be rebuilt, and their ANN index.
 
 Tables are in a folder, or at an address of an object store; there each write is one commit, and no file is renamed.
-Importing lancedb takes over a second, so only code that writes vectors imports this module, and a search only if an ANN
-index is worth it.
+Importing lancedb takes over a second: only writers of vectors import this module, and searches with an ANN index.
 """
 
 from __future__ import annotations

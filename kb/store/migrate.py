@@ -109,8 +109,7 @@ def migrate(db: apsw.Connection, now: str) -> bool:
     """Brings the file to the latest schema; True if anything changed. `now` is RFC 3339 UTC.
 
     Views, triggers and indexes that somebody dropped or changed are made again, and the counts that they maintain are
-    computed again. Raises: SchemaTooNew, StoreCorrupt; StoreError if sqlite-vec is needed to drop a table and not
-    installed.
+    computed again. Raises: SchemaTooNew, StoreCorrupt; StoreError if sqlite-vec is needed and not there.
     """
     if schema_state(db).schema_version:
         require_known_schema(db)

@@ -52,10 +52,7 @@ _PAGE_VECTORS = 4_096
 
 
 def vector_functions_path() -> str:
-    """The path of the sqlite-vec extension, for `.load`.
-
-    Raises: StoreError if it is not installed.
-    """
+    """The path of the sqlite-vec extension, for `.load`. Raises: StoreError if it is not installed."""
 
     package = find_spec("sqlite_vec")  # its own import would bring in numpy, half of a cold search's time
     if package is None or package.origin is None:

@@ -23,7 +23,7 @@ def words(config: Config) -> Say:
 
 
 def in_language(language: str) -> Say:
-    """The sentences in one language."""
+    """The function that says the sentences of kb ui in one language."""
     return partial(_said, language)
 
 

@@ -249,8 +249,7 @@ def _ask_request(session: Base, body: object, *, keep: bool) -> tuple[AskRequest
     """The question of a body, and the id of the stored answer before it: a line of `kb search --bulk` with further
     fields.
 
-    `deep`: answer in steps. `after`: the id of the answer before it. `turns`: the turns before it if they are not
-    stored. Raises: UsageError.
+    `deep`: in steps. `after`: the answer before, by its id. `turns`: earlier turns, if not stored. Raises: UsageError.
     """
     line = {name: value for name, value in body.items() if name not in _ASKED} if isinstance(body, dict) else body
     deep, after, turns = (body.get(name) if isinstance(body, dict) else None for name in _ASKED)

@@ -1,7 +1,6 @@
 """JSON Schemas of the wire, derived from its records by pydantic; validation of input; the self-report of kb.
 
-A record of `kb.domain` or `kb.wire.agents` with a schema id in `on_wire` has a schema, and so has each class of
-`kb.wire.arguments`.
+A record of `kb.domain` or `kb.wire.agents` with a schema id in `on_wire`, or a class of `kb.wire.arguments`, has one.
 """
 
 from __future__ import annotations
@@ -250,10 +249,7 @@ def _wrong(known: tuple[str, ...], fault: Any) -> str:
 
 
 def read_json_line(line: bytes) -> object:
-    """The JSON value on one line of stdin.
-
-    Raises: UsageError for invalid JSON, too deep nesting, or invalid UTF-8.
-    """
+    """The JSON value on one line of stdin. Raises: UsageError for invalid JSON, too deep nesting, or invalid UTF-8."""
     try:
         value: object = from_json(line.removeprefix(BOM_UTF8), allow_inf_nan=False)
     except ValueError as error:

@@ -105,8 +105,7 @@ class _Task(NamedTuple, Generic[Key]):
 class _Worker(Generic[Key]):
     """One process and its queued tasks, the first of which runs; a thread reads its answers from the pipe.
 
-    The last sign of progress was at `quiet_since` by the clock, when its processes had used `quiet_from_cpu_s` seconds
-    of processor time.
+    The last sign of progress was at `quiet_since`, when its processes had used `quiet_from_cpu_s` of processor time.
     """
 
     spawned: Spawned

@@ -9,17 +9,7 @@ import click
 from kb.answer.wording import outcome_words
 from kb.cli.call import Call, CommandGroup, WholeNumber, json_option, pass_call
 from kb.cli.output.answer import judges_line, show_answer
-from kb.cli.output.printing import (
-    BAD,
-    GOOD,
-    HEADING,
-    echo_folded,
-    echo_rows,
-    echo_text,
-    local_time,
-    print_json,
-    styled,
-)
+from kb.cli.output.printing import BAD, GOOD, HEADING, echo_folded, echo_rows, echo_text, local_time, print_json, styled
 from kb.cli.output.terminal import plain_start
 from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation, Disclosure, QuoteCheck
 from kb.domain.text import counted, plain_line

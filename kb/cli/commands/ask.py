@@ -62,11 +62,7 @@ Examples:
 @option("--temperature", type=Number(0, 2), help="0 gives the same answer every time.")
 @option("--seed", type=int, help="Seed for temperatures above 0.")
 @option("--session", "session_id", metavar="NAME", help="Continue this conversation, or begin it.")
-@option(
-    "--deep",
-    is_flag=True,
-    help="In steps: search for each part of the question, then for what is still missing.",
-)
+@option("--deep", is_flag=True, help="In steps: search for each part of the question, then for what is still missing.")
 @option("--short", is_flag=True, help="Show only what answers and its place.")
 @option("--explain", is_flag=True, help="Show the source of each sentence, and how the passages were found.")
 @option("--stream", is_flag=True, help="With --json: print answer_event.v1 lines as they come, then answer.v1.")

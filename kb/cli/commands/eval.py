@@ -70,14 +70,7 @@ Examples:
 @click.option("--force", is_flag=True, help="Replace the golden set that is there.")
 @pass_call
 def import_command(
-    call: Call,
-    folder: Path,
-    suite: str | None,
-    queries: str,
-    qrels: str,
-    prefix: str,
-    name: str | None,
-    force: bool,
+    call: Call, folder: Path, suite: str | None, queries: str, qrels: str, prefix: str, name: str | None, force: bool
 ) -> None:
     """Make a golden set of a judged folder: queries.jsonl and qrels.tsv.
 
@@ -263,13 +256,7 @@ Examples:
 @json_option("Print eval_comparison.v1.")
 @pass_call
 def compare_command(
-    call: Call,
-    before: str | None,
-    after: str | None,
-    tolerance: float,
-    moved: int,
-    report: Path | None,
-    as_json: bool,
+    call: Call, before: str | None, after: str | None, tolerance: float, moved: int, report: Path | None, as_json: bool
 ) -> int:
     """Compare two runs: what changed, how sure that is, and which questions moved.
 

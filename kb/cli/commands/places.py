@@ -47,12 +47,7 @@ Examples:
 @json_option("Print fetch.v1.")
 @pass_call
 def fetch_command(
-    call: Call,
-    places: tuple[str, ...],
-    context_lines: int,
-    max_tokens: int | None,
-    cursor: str | None,
-    as_json: bool,
+    call: Call, places: tuple[str, ...], context_lines: int, max_tokens: int | None, cursor: str | None, as_json: bool
 ) -> int:
     """Print the text at PLACES as it was indexed, with line numbers.
 

@@ -123,8 +123,7 @@ class _Keeper:
     def keep(self, *, polling: bool) -> None:
         """Runs until it is interrupted; a running ingest then ends after its current step.
 
-        A change is read by the ingest that begins after it, or by one that the embedding process was asked for and that
-        has begun to scan.
+        A change is read by the next ingest, or by one that the embedding was asked for and that has begun to scan.
         """
         self._polling = polling
         self._watch(self._call.config.sources.every)

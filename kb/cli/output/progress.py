@@ -251,7 +251,7 @@ def _clock(seconds: float) -> str:
 
 @contextmanager
 def show_stage() -> Iterator[OnEvent]:
-    """A function that draws the current step on stderr, with the time it takes."""
+    """A function that draws the current step on stderr, with the time it takes, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda event: None
         return

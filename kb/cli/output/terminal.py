@@ -185,10 +185,7 @@ def replace_what_cannot_be_shown() -> None:
 
 
 def question_of(words: Sequence[str]) -> str:
-    """The words of a command line as one question; for `-` alone, the text on standard input.
-
-    Raises: UsageError.
-    """
+    """The words of a command line as one question; for `-` alone, the text on standard input. Raises: UsageError."""
     if tuple(words) != ("-",):
         return " ".join(words)
     written = sys.stdin.buffer.read(MAX_QUESTION_BYTES + 1)

@@ -32,7 +32,7 @@ class IngestItemError(NamedTuple):
 
 @on_wire(
     fields="""kind doc_path doc_id? asset_id? moved_from? byte_len? block_count? chunk_count? parser_version?
-        chunker_version? warnings error=failure""",
+        chunker_version? warnings error=failure"""
 )
 @dataclass(frozen=True, slots=True)
 class IngestItem:

@@ -11,9 +11,7 @@ from kb.domain.on_wire import Wire, on_wire
 
 
 @on_wire(
-    "init_report.v1",
-    title="InitReportV1",
-    fields="config data_dir sqlite root created database_schema=schema_version",
+    "init_report.v1", title="InitReportV1", fields="config data_dir sqlite root created database_schema=schema_version"
 )
 @dataclass(frozen=True, slots=True)
 class SetupReport:

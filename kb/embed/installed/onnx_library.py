@@ -72,10 +72,7 @@ _AS_IT_IS = {b"session.disable_prepacking": b"1"}
 
 
 class _ApiBase(ctypes.Structure):
-    _fields_ = (
-        ("get_api", ctypes.CFUNCTYPE(_P, ctypes.c_uint32)),
-        ("get_version", ctypes.CFUNCTYPE(_TEXT)),
-    )
+    _fields_ = (("get_api", ctypes.CFUNCTYPE(_P, ctypes.c_uint32)), ("get_version", ctypes.CFUNCTYPE(_TEXT)))
 
 
 class Tensor(NamedTuple):

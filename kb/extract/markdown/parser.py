@@ -1,8 +1,7 @@
 """The Markdown parser of notes: CommonMark, GFM tables and strikethrough, footnotes, and Obsidian's marks.
 
 Wikilinks and hashtags become tokens (`wikilink`, `hashtag`). Comments are dropped, and so are MDX components and
-statements on separate lines. The parser's own rules keep all of them out of code. Every rule below takes time linear in
-its text.
+statements on separate lines. The parser's own rules keep them out of code. Every rule below takes linear time.
 """
 
 from __future__ import annotations

@@ -113,8 +113,7 @@ def turning(degrees: float, old: tuple[int, int], new: tuple[int, int]) -> Proje
 def levelling(upper: float, lower: float, size: tuple[int, int]) -> Projection:
     """The map from an image with level lines to the original of that `size`, which was photographed at an angle.
 
-    A counterclockwise turn by `upper` degrees would level the lines at a quarter of the height, and by `lower` degrees
-    those at three quarters.
+    A counterclockwise turn by `upper` degrees levels the lines at a quarter of the height, by `lower` at three.
     """
     import numpy as np
 

@@ -347,8 +347,7 @@ def runs(filled: NDArray[np.bool_]) -> list[tuple[int, int]]:
 def skew_degrees(ink: Ink) -> float:
     """The counterclockwise turn that makes the lines level; 0 if no turn makes them clearly sharper.
 
-    The rows of a level page are either full or empty, so the sum of squared steps between neighbouring rows is greatest
-    (Postl 1986).
+    The rows of a level page are full or empty: the squared steps between them sum up to most (Postl 1986).
     """
     ys, xs = np.nonzero(ink)
     if len(ys) < 50:

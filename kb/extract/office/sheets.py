@@ -306,8 +306,7 @@ def cell_text(cell: Cell) -> str:
 def sheet_parts(rows: Sequence[Sequence[str]], sheet: str | None = None) -> Iterator[Part]:
     """A part for each row that has text; its name has the cells from the first to the last column in use.
 
-    Blank rows separate tables. A table as wide as the table before it, or within its columns and without a header, gets
-    that table's header.
+    Blank rows separate tables. A table as wide as the one before, or headless within its columns, gets its header.
     """
     filled = [at for row in rows for at, cell in enumerate(row) if cell]
     if not filled:

@@ -1,8 +1,7 @@
 """Ruled tables on a PDF's page: lines drawn on it → grids → the words in the cells of each grid, as Markdown.
 
 Lines that touch each other make one grid, so a frame around a table, or around the whole page, is no part of it. Tables
-without rules stay as text, row by row. So does text under lines of no table, which run through words or between the
-words of a sentence.
+without rules stay as text, row by row; so does text under lines that run through words or inside a sentence.
 """
 
 from __future__ import annotations

@@ -243,8 +243,7 @@ def reset(config: Config, part: ResetPart, handle: RunHandle) -> ResetReport:
     `vectors`: searches are by words until the next ingest. `index`: documents, passages and vectors; answers and
     evaluation runs stay. `answers`: with their conversations. `everything`: the SQLite file and all files beside it,
     including caches and the files of runs; works on a damaged file too. If it is interrupted, a part is removed, and
-    another call does the rest. Raises: NotIndexed and other StoreErrors (except for `everything`), StoreBusy,
-    StoreReadOnly.
+    another call does the rest. Raises: StoreErrors, such as NotIndexed (except for `everything`) and StoreReadOnly.
     """
     require_writable()
     parts = _removable(config, part)

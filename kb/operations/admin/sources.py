@@ -30,8 +30,7 @@ _WITH_PATH = frozenset(("path", "doc_path", "workspace_path", "uri"))
 def add(config: Config, name: str, root: str, values: dict[str, Any]) -> Source:
     """Adds a source to the configuration; the next ingest reads it.
 
-    Raises: ConfigError for an invalid value, a name in use, or a folder inside that of another source; FileVanished if
-    the folder does not exist.
+    Raises: ConfigError for an invalid value, a name in use, or a folder in another source; FileVanished for no folder.
     """
     file = _file(config)
     given = {key: value for key, value in values.items() if value not in (None, ())}

@@ -299,8 +299,7 @@ def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport
             path.rmdir()
         if path.exists():
             raise UsageError(
-                f"{path} is there already",
-                "kb reset everything first, or another storage.data_dir in a configuration",
+                f"{path} is there already", "kb reset everything first, or another storage.data_dir in a configuration"
             )
     with write_errors(config.data_dir, "check the disk", "filled"):
         make_private_folder(config.data_dir)

@@ -29,8 +29,7 @@ from kb.store.connection import Connection
 class FoundQuote(NamedTuple):
     """The state of a quotation, and its present place, if any.
 
-    `missing`: the file is gone; `unreadable`: the file can no longer be parsed as before; `changed`: it lacks the
-    words.
+    `missing`: the file is gone; `unreadable`: it can no longer be parsed; `changed`: it lacks the words.
     """
 
     standing: Standing

@@ -40,8 +40,7 @@ class AskRequest(NamedTuple):
     """A question with its settings.
 
     `provider`, `temperature` and `seed` default to the configuration if None, `context_tokens` to the session's
-    default. `depth` is the most searches that the answer may make. `history` are the turns before the question if its
-    conversation is not stored.
+    default. `depth` is the most searches of the answer. `history` are earlier turns of a conversation not stored.
     """
 
     question: str
@@ -71,8 +70,7 @@ class Findings(NamedTuple):
 
     `passages` are the hits of `result` with their whole text, numbered from 1. `context_tokens` limits instructions,
     question and passages together, in the model's tokens. `code` is the source code to answer from, whose hits are then
-    those of `result`; None for an answer from notes. `first_number` is the number of the first marker, above 1 after
-    another answer.
+    those of `result`; None for notes. `first_number` is the number of the first marker, above 1 after another answer.
     """
 
     request: AskRequest

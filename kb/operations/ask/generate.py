@@ -46,11 +46,7 @@ class _Text(NamedTuple):
 
 
 def generate_answer(
-    base: ConnectedBase,
-    found: Findings,
-    passages: tuple[Passage, ...],
-    model: LanguageModel,
-    handle: RunHandle,
+    base: ConnectedBase, found: Findings, passages: tuple[Passage, ...], model: LanguageModel, handle: RunHandle
 ) -> Generation:
     """The checked answer of `model`; its text is streamed as it comes."""
     rag = found.config.rag
@@ -107,12 +103,7 @@ def _request(found: Findings, messages: tuple[Message, ...], answer_tokens: int)
     )
 
 
-def _stream(
-    model: LanguageModel,
-    request: GenerateRequest,
-    packed: Sequence[Passage],
-    handle: RunHandle,
-) -> _Text:
+def _stream(model: LanguageModel, request: GenerateRequest, packed: Sequence[Passage], handle: RunHandle) -> _Text:
     """Generates a text and streams its pieces as events. Returns the whole text as the model wrote it.
 
     The events leave out the model's thoughts and markers of passages that it was not given. Ctrl-C, or canceling the

@@ -53,8 +53,7 @@ _MOST_COPIED_BYTES = 64_000_000
 def diagnose(config: Config, *, quick: bool = False, handle: RunHandle | None = None) -> list[Check]:
     """All checks, in the order in which a user would fix faults; with `quick`, none that reads the whole database.
 
-    A canceled run ends after the current check and says so. An error in a check becomes its result, and the other
-    checks still run.
+    A canceled run ends after the current check and says so. An error becomes the result of its check.
     """
     handle = handle or RunHandle()
     made: list[Check] = []
@@ -306,10 +305,7 @@ def _plugins(config: Config) -> Iterator[Check]:
     # Of each kind: the plugins in use, and how another one is taken into use.
     kinds: Mapping[PluginKind, tuple[Sequence[str], str]] = {
         "extractor": (config.plugins.extractors, "add {} to plugins.extractors"),
-        "chunker": (
-            [pair.partition("=")[2] for pair in config.plugins.chunkers],
-            "add KIND={} to plugins.chunkers",
-        ),
+        "chunker": ([pair.partition("=")[2] for pair in config.plugins.chunkers], "add KIND={} to plugins.chunkers"),
         "embedder": (
             [embedding.model] if embedding.provider == PLUGIN else (),
             'models.embedding.provider = "plugin", models.embedding.model = "{}"',

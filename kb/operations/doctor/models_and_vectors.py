@@ -38,10 +38,7 @@ _LEAST_ALIKE = 0.9
 
 
 def check_models(config: Config) -> Iterator[Check]:
-    """Checks that the configured model is installed; reports if embedding is switched off.
-
-    Raises: ConfigError.
-    """
+    """Checks that the configured model is installed; reports if embedding is switched off. Raises: ConfigError."""
     name = configured_model(config)
     if name is None:
         detail = "passages are found by their words alone (models.embedding.provider = none)"
@@ -128,11 +125,7 @@ def _check_mirrored(db: Connection, config: Config, row: queries.MirroredModel) 
     wanted = kept if model is None else model.has_tokens and config.models_embedding.tokens
     form = passage_version(with_tokens=wanted)
     counts = queries.count_embedded(
-        db,
-        model_id=row.model_id,
-        model_version=row.model_version,
-        dimensions=row.dimensions,
-        passage_version=form,
+        db, model_id=row.model_id, model_version=row.model_version, dimensions=row.dimensions, passage_version=form
     )
     if counts is not None:
         whole = counts.committed == counts.chunks and not counts.pending and not counts.outdated

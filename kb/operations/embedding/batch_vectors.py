@@ -64,8 +64,7 @@ class Tally:
     def tell_again(self, texts: Sequence[str], embed: Callable[[Sequence[str]], object], *, by_old: bool) -> None:
         """Reports that the chunks have vectors of another kind, with an estimate of the time to replace them.
 
-        The estimate comes from embedding some of the `texts`. The first call of `embed` loads the model and is not
-        timed.
+        The estimate comes from some of the `texts`; the first call of `embed`, which loads the model, is not timed.
         """
         sample = sorted(texts, key=len)[:: max(1, len(texts) // _SAMPLED_TEXTS)]
         embed(sample[:1])
@@ -197,8 +196,7 @@ def vectors_of_batches(
 ) -> Generator[BatchVectors, None, None]:
     """The vectors of each batch, in order. If the run is canceled, the finished vectors of the batches in progress.
 
-    While a batch is stored, the next one is embedded; on a cluster, as many as it has room for. Raises: ClusterFailed
-    if the cluster is gone.
+    While a batch is stored, the next one is embedded; on a cluster, as many as it has room for. Raises: ClusterFailed.
     """
     from concurrent.futures import ThreadPoolExecutor
 

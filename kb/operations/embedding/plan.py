@@ -19,8 +19,7 @@ class EmbeddingPlan(NamedTuple):
 
     `threads` is the number of cores, `batch_texts` the most texts of one call, `dimensions` the required size of
     vectors (None: any). `tokens`: whether to store the tokens of a model that gives them. `mirror` is the setting
-    `storage.mirror`. `provider` runs the models that kb does not assemble. `compute` is the cluster that embeds, if
-    any.
+    `storage.mirror`. `provider` runs the models that kb does not assemble; `compute` is the cluster, if any.
     """
 
     model: str | None

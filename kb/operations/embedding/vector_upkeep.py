@@ -177,8 +177,7 @@ def rebuild_lance(db: Connection, vector_dir: VectorPlace, handle: RunHandle) ->
 def remake_lance(db: Connection, row: queries.MirroredModel, vector_dir: VectorPlace, handle: RunHandle) -> int:
     """Rebuilds a Lance table from the mirror, or without a mirror from itself; returns the number of vectors.
 
-    In a folder the new table is built next to the old one until it is complete; at an address it is written in one
-    commit.
+    In a folder the new table is built next to the old one; at an address it is written in one commit.
     """
     total = mirror.count_rows(db)
     held = None if has_mirror(db) else LanceTable(vector_dir, model_of(row))
@@ -258,8 +257,7 @@ def level_mirror(db: Connection, lance_table: str) -> None:
 def forget_differing(db: Connection, vector_dir: VectorPlace) -> int:
     """Removes the vectors that differ between the two stores, so that they are embedded again; returns how many.
 
-    A missing or damaged Lance table is not compared: it is rebuilt from the mirror. Without one, those that Lance lacks
-    are embedded again.
+    A missing or damaged Lance table is rebuilt from the mirror; without one, what Lance lacks is embedded again.
     """
     row, forgotten = mirrored(db), 0
     if row is None:

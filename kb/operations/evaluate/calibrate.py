@@ -85,8 +85,7 @@ def answer_point(asked: Sequence[JudgedQuestion], gate: float, precision: float)
 def calibrate(base: Base, answerable: Path, unanswerable: Path, handle: RunHandle) -> CalibrationReport:
     """The effect of each `rag.score_gate` and `rag.answer_precision` on these questions; writes nothing.
 
-    Raises: UsageError if either file has no questions; GoldenInvalid with the lines whose expectations are not in this
-    knowledge base.
+    Raises: UsageError if a file has no questions; GoldenInvalid with the lines that expect what is not indexed.
     """
     questions = read_labelled(answerable, unanswerable)
     if len({question.answerable for question in questions}) < 2:

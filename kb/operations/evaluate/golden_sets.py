@@ -59,10 +59,7 @@ def judged_question(suite: Path, query: str, judged: Sequence[tuple[Citation, in
     number = next(number for number in range(1, len(taken) + 2) if f"q{number:03}" not in taken)
     expected = tuple(
         Expectation(
-            grade,
-            0,
-            path=place.path,
-            lines=(lines.start, lines.end) if (lines := cited_lines(place)) else None,
+            grade, 0, path=place.path, lines=(lines.start, lines.end) if (lines := cited_lines(place)) else None
         )
         for place, grade in judged
         if grade > 0

@@ -159,10 +159,7 @@ TOLERANCE = 0.01
 
 
 def compare_runs(base: Base, before: str | None, after: str | None, *, tolerance: float = TOLERANCE) -> Comparison:
-    """Compares two runs, given by names or ids; without names, the newest two of one golden set.
-
-    Raises: NotFound.
-    """
+    """Compares two runs, given by names or ids; without names, the newest two of one golden set. Raises: NotFound."""
     with base.reading_views() as base:
         runs = queries.select_runs(base.db)
         if not runs:
@@ -299,8 +296,7 @@ def _finished(db: Connection, config: Config, begun: EvalRun, *, resumed: int) -
 def impact(base: Base, suite: Path) -> list[Impact]:
     """The golden questions and stored answers whose cited lines have moved, changed or vanished.
 
-    Questions are checked by the newest complete run of the suite, answers by their quotations. Raises: NotFound if
-    there is no run.
+    Questions are checked by the newest complete run of the suite, answers by their quotations. Raises: NotFound.
     """
     with base.reading() as opened:
         found = list(_questions(opened.db, suite, opened.config.sources))

@@ -12,14 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.ids import content_hash
-from kb.domain.results.fetched import (
-    Fetched,
-    FetchedPlace,
-    FetchFailure,
-    FetchRequest,
-    FetchTarget,
-    Neighbour,
-)
+from kb.domain.results.fetched import Fetched, FetchedPlace, FetchFailure, FetchRequest, FetchTarget, Neighbour
 from kb.errors import InvalidCursor, KbError, StoreError, UsageError
 from kb.operations.fetch.places import FoundPlace, PlaceText, Texts, find_places, line_range
 from kb.operations.opening.base import Base, ConnectedBase

@@ -25,14 +25,7 @@ from kb.domain.kinds import MEMBER, family_of
 from kb.domain.results.ingest import IngestItem, StageTimes
 from kb.errors import FileError, PasswordNeeded
 from kb.extract.registry import extractor_of
-from kb.operations.ingest.read import (
-    ChangedFile,
-    ReadBatch,
-    Reading,
-    ReadingRules,
-    analyse_korean,
-    read_changed,
-)
+from kb.operations.ingest.read import ChangedFile, ReadBatch, Reading, ReadingRules, analyse_korean, read_changed
 from kb.operations.ingest.requests import IngestRun
 from kb.scan.walk import SkippedFile
 from kb.store import queries
@@ -67,8 +60,7 @@ _POLL_S = 0.2
 def index_changed(run: IngestRun, changed: deque[SourceFile], later: deque[SourceFile] | None = None) -> None:
     """Reads and stores the changed files, those that need engines last; removes them from `changed` as it goes.
 
-    Files that need a slow engine are put into `later`, if it is given; the text that is read without it is stored
-    before.
+    Files that need a slow engine go into `later`, if given; their text that is read without it is stored before.
     """
     for batch in _read_all(run, list(_batches(run, changed)), run.request.rules):
         first: ReadBatch = []

@@ -228,8 +228,7 @@ def indexed_words(document: Document, relative_path: str, chunks: Sequence[Chunk
 def analyse_korean(documents: Sequence[ReadDocument]) -> tuple[Mapping[str, str], list[KoreanUnits]]:
     """The morphemes of every Korean text in the documents, and the units of each document.
 
-    Units are counted while Kiwi reads: if they were stored for each text, a long document would take thirty times its
-    size.
+    Units are counted while Kiwi reads: kept for each text, those of a long document would take thirty times its size.
     """
     within: dict[str, list[int]] = {}
     for index, each in enumerate(documents):

@@ -91,13 +91,7 @@ class UnreadFiles:
         return known is None or known._replace(since=row.since) != row
 
     def _note(
-        self,
-        file: SourceFile,
-        reader: str,
-        outcome: Unread,
-        said: tuple[str, str, str | None],
-        *,
-        keeps: bool = True,
+        self, file: SourceFile, reader: str, outcome: Unread, said: tuple[str, str, str | None], *, keeps: bool = True
     ) -> None:
         path, source, media_type, byte_len, mtime_ns = file
         is_settled = keeps and mtime_ns <= self._settled_before_ns

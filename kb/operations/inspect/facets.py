@@ -43,8 +43,7 @@ _MOST_COUNTED = 10_000
 def count_found(session: Base, query: SearchQuery) -> FoundCounts:
     """How many documents and passages contain a word of the question, and the facets of these documents.
 
-    For a question by meaning alone nothing is counted. Raises: UsageError for an invalid filter; QuerySyntaxError for
-    an invalid expression.
+    For a question by meaning alone nothing is counted. Raises: UsageError, QuerySyntaxError.
     """
     with session.reading() as base, base.snapshot():
         asked = resolved(base, query)

@@ -88,10 +88,7 @@ def inspect_document(session: Base, typed: str) -> DocumentInspection:
 
 
 def inspect_chunk(session: Base, typed: str) -> ChunkInspection:
-    """The chunk named by an id or a unique beginning of one.
-
-    Raises: NotFound, InvalidId.
-    """
+    """The chunk named by an id or a unique beginning of one. Raises: NotFound, InvalidId."""
     if not _HEX.fullmatch(typed):
         raise InvalidId(
             f"{typed!r} is not a chunk id", f"a chunk id has up to {ID_CHARS} hex digits; kb search --explain"

@@ -8,14 +8,7 @@ from contextlib import suppress
 
 from kb.domain.citations import shown_name
 from kb.domain.filters import SearchFilters
-from kb.domain.results.inspection import (
-    LinkRow,
-    Listed,
-    ListedKind,
-    Listing,
-    SourceList,
-    SourceState,
-)
+from kb.domain.results.inspection import LinkRow, Listed, ListedKind, Listing, SourceList, SourceState
 from kb.domain.text import stored_text
 from kb.errors import InvalidCursor, NotIndexed, UsageError
 from kb.operations.fetch.places import definitions

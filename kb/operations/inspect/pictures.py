@@ -77,8 +77,7 @@ class PdfPages:
     def picture(self, session: Base, path: str, page: int, pixels: int) -> bytes:
         """A page of a PDF, from 1, as PNG or JPEG, `pixels` wide or less if that is too large.
 
-        Raises: UsageError for a width that no screen has; NotFound if there is no such page or it cannot be drawn;
-        FileVanished; ModelMissing.
+        Raises: UsageError for a width that no screen has; NotFound if it cannot be drawn; FileVanished; ModelMissing.
         """
         if pixels not in _WIDTHS:
             raise UsageError(f"width: {pixels} is not between {_WIDTHS[0]} and {_WIDTHS[-1]}", "it counts pixels")

@@ -1,7 +1,6 @@
 """Prepares the plain `sqlite3` program: an init file for a knowledge base, and the parameters of a question.
 
-The init file contains dot commands of that program (3.40 or later), never SQL: the program reads the statements from
-`sql/`.
+The init file contains dot commands of that program (3.40 or later), never SQL, which is read from `sql/`.
 """
 
 from __future__ import annotations

@@ -6,12 +6,7 @@ import json
 from typing import NamedTuple
 
 import kb
-from kb.domain.results.inspection import (
-    BaseStatus,
-    FileProblem,
-    LastIngest,
-    Listed,
-)
+from kb.domain.results.inspection import BaseStatus, FileProblem, LastIngest, Listed
 from kb.domain.results.viewing import VaultMap
 from kb.domain.text import counted
 from kb.errors import ModelError

@@ -110,12 +110,7 @@ class _Recorded(RunHandle):
 
     def _write(self, db: Connection, outcome: str | None, said: str | None) -> None:
         queries.update_job(
-            db,
-            job_id=self._job.job_id,
-            progress_json=self._progress,
-            error_json=said,
-            outcome=outcome,
-            now=now_utc(),
+            db, job_id=self._job.job_id, progress_json=self._progress, error_json=said, outcome=outcome, now=now_utc()
         )
 
 

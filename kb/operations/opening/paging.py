@@ -58,10 +58,7 @@ def read_cursor(kind: str, revision: int, cursor: str) -> dict[str, Any]:
             f"this is no cursor of {kind}", f"hand back next_cursor of the last {kind}, whole and unchanged"
         )
     if state["r"] != revision:
-        raise StaleCursor(
-            "the corpus has changed since this cursor was given",
-            f"{kind} again without a cursor",
-        )
+        raise StaleCursor("the corpus has changed since this cursor was given", f"{kind} again without a cursor")
     return state
 
 

@@ -12,8 +12,7 @@ from kb.domain.text import WorkspacePath, stored_text, to_posix
 def path_below(sources: Sources, typed: str) -> WorkspacePath | None:
     """The stored path of `typed`, "" for the whole of a single source; None if no source has it.
 
-    A path in the working directory wins over one in the workspace, and that over a path as kb shows it (`work:notes`).
-    A link is not followed.
+    The working directory wins over the workspace, that over a path as kb shows it (`work:notes`). No link is followed.
     """
     named, relative = sources.place(stored_text(typed))
     for source in sources.every:
