@@ -67,8 +67,25 @@ def test_line_ends_and_nul() -> None:
     assert decode(b"a\r\nb\rc\n\r\nd\0e\r\r\n").text == "a\nb\nc\n\nd\ufffde\n\n"
 
 
-def test_a_stray_nul_does_not_make_utf16() -> None:
-    assert decode(b"plain text with a \0 in it, and more of it").encoding == "utf-8"
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"plain text with a \0 in it, and more of it",
+        b"id\0x",
+        b"a few words\0",
+        b"name\0value\0more\0",
+        "수문 점검\0".encode() + b"12",
+        "가\0나\0다".encode() + b"!",
+    ],
+)
+def test_a_stray_nul_does_not_make_utf16(data: bytes) -> None:
+    assert (decode(data).encoding, decode(data).text) == ("utf-8", data.decode().replace("\0", "\ufffd"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["id", "x", "3 rows", "나다 라", "とても よい"])
+def test_short_utf16_without_a_mark(encoding: str, text: str) -> None:
+    assert (decode(text.encode(encoding)).encoding, decode(text.encode(encoding)).text) == (encoding, text)
 
 
 def test_text_that_is_not_nfc_stays_as_written() -> None:

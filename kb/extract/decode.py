@@ -22,9 +22,11 @@ _BYTE_ORDER_MARKS = (
 )
 
 # UTF-16 text without a mark has a NUL in every second byte of its spaces, digits and line ends; in binary noise, NULs
-# are at odd and even places.
+# are at odd and even places. UTF-16 that is valid UTF-8 too is mostly ASCII: of that, more than half of those bytes are
+# NUL, and fewer in UTF-8 with a stray NUL.
 _UTF16_SAMPLE_BYTES = 65_536
 _UTF16_NUL_SHARE = 0.05
+_UTF16_ASCII_NUL_SHARE = 0.5
 
 # Encodings by the names that pages and mails give them, as browsers take these (WHATWG Encoding Standard).
 _DECLARED = {
@@ -85,10 +87,19 @@ def _unmarked_utf16(data: bytes) -> str | None:
         return None
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
     encoding = "utf-16-le" if odd > even else "utf-16-be"
-    if max(even, odd) < _UTF16_NUL_SHARE * len(sample) / 2 or min(even, odd) * 20 > max(even, odd):
+    least = _UTF16_ASCII_NUL_SHARE if _is_utf8(data) else _UTF16_NUL_SHARE
+    if max(even, odd) <= least * len(sample) / 2 or min(even, odd) * 20 > max(even, odd):
         return None
     try:
         data.decode(encoding)
     except UnicodeDecodeError:
         return None
     return encoding
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
