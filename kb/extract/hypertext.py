@@ -32,7 +32,7 @@ _UNREAD = RAW | frozenset(
     "head noscript template svg math object canvas audio video button select rt rp datalist map".split()
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_BLOCKS = (
+BLOCKS = (
     frozenset(
         (
             "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption "
@@ -42,6 +42,7 @@ _BLOCKS = (
     )
     | _HEADINGS.keys()
 )
+"""Elements that begin and end a line of text."""
 
 # An open element that a sibling closes, up to the element that bounds it.
 _CLOSED_BY: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
@@ -176,7 +177,7 @@ class _Reader:
             self._picture(tag)
         if self._open.get("head") and name not in _OF_HEAD and self._here.name == "head":
             self._pop()
-        if name in _BLOCKS:
+        if name in BLOCKS:
             if self._open.get("p"):
                 self._close_up_to(frozenset({"p"}), frozenset({"table", "td", "th", "li", "button", "object"}))
             if name in _CLOSED_BY:
@@ -238,7 +239,7 @@ class _Reader:
             while self._stack[-1].name != name:
                 self._pop()
             self._pop()
-        elif name in _BLOCKS:
+        elif name in BLOCKS:
             self._flush()
 
     def _close_up_to(self, names: frozenset[str], bounds: frozenset[str]) -> None:
@@ -252,7 +253,7 @@ class _Reader:
 
     def _pop(self) -> None:
         name = self._stack[-1].name
-        if name in _BLOCKS:
+        if name in BLOCKS:
             self._flush()
         self._stack.pop()
         self._open[name] -= 1

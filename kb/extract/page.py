@@ -37,11 +37,15 @@ class Page(NamedTuple):
     hypertext: Hypertext
 
 
-def read_page(data: bytes, path: str) -> Page:
-    """The content of a page; bytes that are not UTF-8 are decoded as the page declares."""
+def decode_page(data: bytes) -> Decoded:
+    """The source of a page; bytes that are not UTF-8 are decoded as it declares."""
     found = _DECLARED.search(data, 0, _DECLARED_WITHIN)
-    declared = (found[1] or found[2]).decode("ascii", "replace") if found else None
-    decoded = decode(data, declared)
+    return decode(data, (found[1] or found[2]).decode("ascii", "replace") if found else None)
+
+
+def read_page(data: bytes, path: str) -> Page:
+    """The content of a page."""
+    decoded = decode_page(data)
     is_xml = decoded.text.startswith("<?xml") or path.lower().endswith((".xhtml", ".xht"))
     return Page(decoded, read_hypertext(decoded.text, is_xml))
 

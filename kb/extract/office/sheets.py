@@ -12,32 +12,28 @@ import re
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import date, datetime, time, timedelta
 from importlib.metadata import version
-from itertools import groupby
-from typing import TypeAlias
 from xml.etree.ElementTree import Element
 
-from kb.domain.citations import part_name
 from kb.domain.derived import Engine, ExtractSettings, Progress, StepJob
 from kb.errors import ExtractFailed, FileTooLarge, worded
-from kb.extract.office.flow import is_header, table_rows
+from kb.extract.office.cells import MOST_COLUMNS, MOST_ROWS, cell_text, sheet_parts
+from kb.extract.office.exported import read_exported
 from kb.extract.office.odf import joined, repeated, rows_within
 from kb.extract.office.package import OLE_START, Package, parse_xml, text_at
-from kb.extract.office.sheet_pictures import column, pictures_of, sheet_members
-from kb.extract.parts import Part, PartBlock, Parts
+from kb.extract.office.sheet_pictures import pictures_of, sheet_members
+from kb.extract.parts import Part, Parts
 from kb.extract.pictures import listed
 from kb.models.requirements import lacking_packages, require
 
 # Bumped whenever the same cells would give other parts.
 _METHOD_VERSION = "1"
 
-MOST_ROWS = 100_000
-
 # Calamine lays out every cell up to the last one, and ends its process where memory does not hold them. A sheet with
 # more is read cell by cell, and of its columns the first ones.
 MOST_CELLS = 20_000_000
-MOST_COLUMNS = 256
+
+_PACKED = OLE_START, b"PK\3\4"
 
 _PLACE = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
 _FAR_TABLES = f"a sheet has a cell far away: of the columns {MOST_COLUMNS} are read"
@@ -55,8 +51,6 @@ _MOST_REPEATED = 200
 
 _PLACE_TEXT = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 
-Cell: TypeAlias = int | float | str | bool | time | date | datetime | timedelta
-
 
 def engine(settings: ExtractSettings) -> Engine:
     """The installed Calamine. Raises: ModelMissing."""
@@ -73,6 +67,8 @@ def read(job: StepJob) -> Parts:
     """The parts with the pictures found. Raises: ExtractFailed, FileTooLarge."""
     import python_calamine
 
+    if not job.data.startswith(_PACKED) and (exported := read_exported(job.data)) is not None:
+        return exported
     package = None if job.data.startswith(OLE_START) else Package(job.data)
     if package is not None:
         package.require_fitting()  # Calamine unpacks by itself
@@ -288,46 +284,3 @@ def _number(letters: bytes) -> int:
     for letter in letters:
         number = 26 * number + letter - ord("A") + 1
     return number
-
-
-def cell_text(cell: Cell) -> str:
-    """The value of a cell on one line: whole numbers without a fraction, dates and times in ISO form."""
-    if isinstance(cell, str):
-        return " ".join(cell.split())
-    if isinstance(cell, bool):
-        return str(cell).upper()
-    if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
-    if isinstance(cell, datetime):
-        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ", "seconds")
-    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
-
-
-def sheet_parts(rows: Sequence[Sequence[str]], sheet: str | None = None) -> Iterator[Part]:
-    """A part for each row that has text; its name has the cells from the first to the last column in use.
-
-    Blank rows separate tables. A table as wide as the one before, or headless within its columns, gets its header.
-    """
-    filled = [at for row in rows for at, cell in enumerate(row) if cell]
-    if not filled:
-        return
-    first, last = column(min(filled)), column(max(filled))
-    named = {} if sheet is None else {"sheet": sheet}
-    path = () if sheet is None else (sheet,)
-    above, header = (0, -1), ()  # the columns and the header of the table before
-    for has_text, table in groupby(enumerate(rows, 1), key=lambda numbered: any(numbered[1])):
-        if not has_text:
-            continue
-        numbers, cells = zip(*table, strict=True)
-        columns = [at for row in cells for at, cell in enumerate(row) if cell]
-        own = next((row for row in cells if sum(map(bool, row)) > 1), ())
-        has_own = len(cells) > 1 and is_header(own)
-        width = min(columns), max(columns)
-        if width != above and (has_own or width[0] < above[0] or width[1] > above[1]):
-            above, header = width, own if has_own else ()
-            rows_text = table_rows(cells)
-        else:
-            rows_text = table_rows(cells, header)
-        for number, text in zip(numbers, rows_text, strict=True):
-            name = part_name(**named, cells=f"{first}{number}:{last}{number}")
-            yield Part(name, (PartBlock("table", text),), path)
