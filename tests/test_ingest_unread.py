@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from ingest_fixtures import Workspace, counted
 
+from kb.domain.kinds import KINDS, MediaType, family_of, media_type_of
 from kb.domain.run_handle import RunHandle
 from kb.errors import ModelMissing
 from kb.extract import mail
@@ -84,6 +85,25 @@ assert not report.counts.new and not report.counts.errors and report.counts.scan
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == ""
+
+
+def test_a_file_without_a_byte_is_empty_whatever_reads_its_kind(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "workspace")
+    for name in KINDS.spellings():
+        workspace.write(name.replace("*", "void"), b"")
+    report = workspace.ingest()
+    kept = {family_of(media_type_of(path) or MediaType("")) for path in workspace.paths()}
+    assert kept == {"markdown", "code"}
+    empty = report.skipped_by_reason["empty"]
+    assert counted(report) == {"new": len(workspace.paths())}
+    assert (empty, len(workspace.paths()) + empty) == (len(noted(workspace)), report.counts.scanned)
+    assert {(outcome, code) for _, outcome, code in noted(workspace)} == {("left out", "empty")}
+    again = workspace.ingest()
+    assert (counted(again), again.skipped_by_reason) == ({"unchanged": len(workspace.paths())}, {"empty": empty})
+    workspace.write("void.eml", A_MAIL)
+    assert counted(workspace.ingest())["new"] == 1
+    workspace.write("void.eml", b"")
+    assert counted(workspace.ingest())["removed"] == 1
 
 
 def test_with_retry_it_is_read_and_no_longer_noted(workspace: Workspace) -> None:

@@ -110,7 +110,7 @@ def read_with_engines(
                 return
             if not (changed and engines.has_room(changed[0])):
                 batch = engines.finished()
-            elif not run.engines.can_read(family_of(changed[0].media_type)):
+            elif changed[0].byte_len and not run.engines.can_read(family_of(changed[0].media_type)):
                 run.leave_unread(changed.popleft())
                 run.total -= 1
                 continue

@@ -24,6 +24,7 @@ from kb.domain.sources import WORKSPACE, Source
 from kb.domain.text import counted
 from kb.errors import FileError, UsageError
 from kb.extract.registry import extractor_of
+from kb.operations.ingest.read import EMPTY
 from kb.operations.ingest.requests import IngestRun
 from kb.operations.opening.typed_path import as_on_disk
 from kb.scan.read import RACY_NS, archive_at
@@ -147,7 +148,7 @@ def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], other
         and run.is_current(file.media_type, known[3], path)
     ):
         report.counts.unchanged += 1
-    elif not run.can_read(family, path):
+    elif file.byte_len and not run.can_read(family, path):
         run.leave_unread(file)
     elif not request.tries_again(path) and run.is_unread_as_before(file):
         return
@@ -162,6 +163,10 @@ def members_of(run: IngestRun, source: Source, archive: SourceFile, is_read: boo
     archive = archive._replace(workspace_path=run.request.sources.stored(source, archive.workspace_path))
     path, unread = archive.workspace_path, run.unread_files
     unread.met(path)
+    if not archive.byte_len:
+        unread.left_out(archive, _VERSION, SkippedFile(path, EMPTY))
+        run.report.skip(EMPTY, path)
+        return ()
     if not is_read:
         table = "[workspace]" if source.name == WORKSPACE else f"the [[sources]] table of {source.name}"
         unread.off(archive, (*_OFF, f"archives = true in {table} reads them"))

@@ -45,6 +45,12 @@ ReadBatch: TypeAlias = list[tuple[SourceFile, Reading]]
 """Files with their readings, to be stored together."""
 
 
+EMPTY = "empty"
+"""Why a file without a byte is left out."""
+
+_KEPT_EMPTY: tuple[MediaFamily, ...] = ("markdown", "code")
+
+
 class ChangedFile(NamedTuple):
     """A file to read, the stored document at its path, and whether this parser and chunker would make that again."""
 
@@ -87,12 +93,14 @@ def read_changed(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) 
 def read_content(changed: ChangedFile, rules: ReadingRules, stages: StageTimes) -> FileBytes | SourceFile | SkippedFile:
     """The bytes of a file; a SourceFile instead if they are indexed already, a SkippedFile if a rule leaves them out.
 
-    Raises: FileError.
+    Without bytes only notes and source code are documents: links and imports lead to them. Raises: FileError.
     """
     file, stored = changed.file, changed.stored
     max_bytes, limit = rules.limit_of(changed.family)
     with stages.measure("read"):
         content = read_bytes(file.source_path, max_bytes=max_bytes, limit=limit)
+    if not content.data and changed.family not in _KEPT_EMPTY:
+        return SkippedFile(file.workspace_path, EMPTY)
     if changed.family == "code" and (
         reason := reason_left_out(content.data, rules.sources.place(file.workspace_path)[1])
     ):
