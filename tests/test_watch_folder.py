@@ -20,6 +20,7 @@ from conftest import Vault, make_vault, run_kb, write_notes
 from watching import KB, children, environment, watch
 
 from kb.cli.call import Call
+from kb.cli.commands import watch as watch_module
 from kb.cli.commands.watch import _Keeper
 from kb.operations.admin.service import watch_service
 from kb.scan.changes import is_remote
@@ -146,6 +147,28 @@ def test_a_process_that_embeds_is_asked_once_for_each_turn(tmp_path: Path, monke
     assert did == ["started", usr1, usr1, "started", "terminated"], (
         "what was asked for and not read is read by the next"
     )
+
+
+def test_an_ingest_that_was_killed_is_told_and_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keeper = _Keeper(Call(str(make_vault(tmp_path, settings=NO_VECTORS).config), (), False, False))
+    starts: list[object] = []
+
+    def start() -> None:
+        starts.append(None)
+        if len(starts) == 2:
+            raise KeyboardInterrupt
+        keeper._running = SimpleNamespace(wait=lambda: -9, stdout=['{"kind": "scan_started"}\n', '{"schema_ver'])  # type: ignore[assignment]
+        keeper._follow(keeper._running)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(keeper, "_start", start)
+    monkeypatch.setattr(keeper, "_watch", lambda sources: None)
+    monkeypatch.setattr(watch_module, "_PAUSE_S", 0.01)
+    keeper._news.put("changed")
+    with pytest.raises(KeyboardInterrupt):
+        keeper.keep(polling=False)
+    assert "kb ingest was ended by signal 9" in capsys.readouterr().out
 
 
 def test_a_source_that_is_added_is_watched_from_then_on(tmp_path: Path) -> None:

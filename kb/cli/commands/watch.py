@@ -147,6 +147,8 @@ class _Keeper:
                     code = self._running.wait()
                     failed = code not in (0, 130, NOT_TAKEN)
                     pause_s = min(2 * pause_s or _PAUSE_S, _LONGEST_PAUSE_S) if failed else 0
+                    if code < 0:  # else it has said itself what is wrong
+                        _say(f"kb ingest was ended by signal {-code}; it goes on in {duration(pause_s)}", "note: ")
                     self._running = None
                     has_changed, has_asked = has_changed or has_asked or code == NOT_TAKEN, False
                 elif news == "changed":
@@ -241,6 +243,8 @@ class _Keeper:
         embedding = _Embedding()
         notes: set[str] = set()
         for line in process.stdout:
+            if not line.endswith("\n"):  # it was killed
+                break
             told = json.loads(line)
             if told.get("kind") == "scan_started":
                 self._news.put("scanning")
