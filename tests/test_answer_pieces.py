@@ -24,6 +24,8 @@ CODE = (
     "Change the port as follows:\n\n```bash\nsed -i s/1/2/ a.conf\n\nsystemctl restart db\n```\n\nThen log in again.\n"
 )
 LABEL = "Bring\n- a rope\n- a lamp\n\nDogs stay at home, the hut has no room for them and the owner is afraid.\n"
+ORDER = "We restart the parts in the following order, each alone.\n\n1. database\n2. web\n\nThen log in again.\n"
+FAQ = "**Can it be deleted?** No.\n\n**Why is there a gap?** Because a number was taken back. The log has the reason.\n"
 PROSE = "The tank holds ninety litres of clean water. " * 4 + "It is red. The pump was bought in 2019 from Heron. "
 
 
@@ -55,6 +57,19 @@ def chosen(question: str, text: str, *best: str) -> Excerpt:
         ("is 443 open?", TABLE, "443", "443 | web, secure |"),
         ("is it restarted?", CODE, "systemctl", "sed -i s/1/2/ a.conf\n\nsystemctl restart db"),
         ("is the port changed?", CODE, "Change the port", CODE[: CODE.index("\n\nThen")]),
+        ("is it restarted?", ORDER, "following order", ORDER[: ORDER.index("\n\nThen")]),
+        (
+            "어떻게 켜?",
+            "켜는 법은 이렇다.\n\n1. 문을 연다.\n2. 불을 켠다.\n",
+            "이렇다",
+            "켜는 법은 이렇다.\n\n1. 문을 연다.\n2. 불을 켠다.",
+        ),
+        ("what do we do on the last day?", LABEL, "a lamp", "- a rope\n- a lamp"),
+        ("what is a lamp?", LABEL, "a lamp", "a lamp"),
+        ("what does it take?", LABEL, "a lamp", "a lamp"),
+        ("몇 버전부터 되나", LABEL, "a lamp", "a lamp"),
+        ("is it kept?", FAQ, "Because", "**Why is there a gap?** Because a number was taken back."),
+        ("is there a gap?", FAQ, "Why is", "**Why is there a gap?** Because a number was taken back."),
         ("is it red?", PROSE, "It is red", "It is red. The pump was bought in 2019 from Heron."),
     ],
 )
@@ -74,6 +89,12 @@ def test_a_list_is_one_piece_where_two_items_answer_or_where_it_is_asked_for(
     question: str, best: tuple[str, ...], piece: str
 ) -> None:
     assert chosen(question, LIST, *best).pieces[0].text == piece
+
+
+def test_a_sentence_that_defines_the_term_is_preferred_where_a_definition_is_asked_for() -> None:
+    text = "A scope follows the rules for names.\n\nScopes are a way of grouping packages, and they have owners.\n"
+    assert chosen("is a scope long?", text, "A scope follows", "Scopes are").best.text.startswith("A scope follows")
+    assert chosen("what is a scope", text, "A scope follows", "Scopes are").best.text.startswith("Scopes are")
 
 
 def test_two_pieces_are_marked_where_the_second_is_nearly_as_good() -> None:

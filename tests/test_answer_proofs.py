@@ -54,6 +54,13 @@ def test_the_beginning_of_the_section_of_a_term_defines_it_and_so_does_another_n
     assert lack("비용 함수란?", named, "비용 함수 (Cost Function)", before="먼저 본다. ") is None
 
 
+def test_a_code_is_defined_by_its_row_below_a_heading_with_the_other_words() -> None:
+    row = "| 409 | the invoice is sealed |"
+    assert lack("what does error 409 mean", row, "API", "Errors") is None
+    assert lack("what does error 409 mean", row, "API", "Invoices") == "definition"
+    assert lack("what does error 410 mean", row, "API", "Errors") == "definition"
+
+
 @pytest.mark.parametrize(
     "question",
     ["what is the default port", "배포 서버 이름이 뭐야?", "트랜잭션 전파의 기본값은 무엇인가", "what is for dinner"],

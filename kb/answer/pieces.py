@@ -13,10 +13,13 @@ from functools import partial
 from itertools import takewhile
 from typing import NamedTuple
 
+from kb.answer.defining import definition_pattern, without_targets
+from kb.answer.layout import is_row, item_head, items_below, line_at, list_around_item, rows_around
 from kb.answer.words import Words, expectation, folded_term, words_of
 from kb.domain.answers import PassageJudge
 from kb.domain.search import Passage, Sentence, Term, TermWeight
 from kb.domain.text import Range
+from kb.language.definitions import defined_term
 from kb.language.lists import pattern
 from kb.language.sentences import MarkedLine, is_code, sentences, text_lines
 from kb.retrieve.index import Index
@@ -44,6 +47,8 @@ _COMPARED_GAP, _LOGIT_WEIGHT = 0.05, 0.02
 _SECOND_GAP = 0.1
 # Where all of a list is asked for, its items and what announces them gain so much.
 _LISTED = 0.1
+# Where a definition is asked for, the sentences that say what the term is gain so much.
+_DEFINING = 0.1
 # A sentence of fewer characters is marked with a neighbour of its paragraph, both in at most so many.
 _SHORT_CHARS, _GROWN_CHARS = 60, 300
 # Surroundings: later sentences are preferred by this much.
@@ -165,10 +170,16 @@ def _joined(by_words: Sequence[tuple[Sentence, float]], logits: Sequence[float])
 
 def choose_pieces(question: str, passage: Passage, scored: Sequence[tuple[Sentence, float]]) -> Excerpt:
     """The pieces of a passage that answer best, by the scores of its sentences in order, and their surroundings."""
-    wants_all = pattern("expectations", "asks all").search(question) is not None
     text, lines = passage.text, tuple(text_lines(passage.text))
+    term = defined_term(" ".join(question.split()))
+    wants_all = term is None and pattern("expectations", "asks all").search(question) is not None
     if wants_all:
         scored = [(each, score + _LISTED * _is_listed(text, lines, each)) for each, score in scored]
+    elif term is not None:
+        defines = definition_pattern(term, passage).search
+        scored = [
+            (each, score + _DEFINING * (defines(without_targets(each.text)) is not None)) for each, score in scored
+        ]
     order = sorted(range(len(scored)), key=lambda at: (-scored[at][1], at))
     best, score = scored[order[0]]
     pieces = [_piece(text, lines, scored, order[0], wants_all)]
@@ -230,7 +241,7 @@ def _surroundings(
             start = ranges.pop()[0]
         ranges.append((start, end))
     announced = [
-        _announced(text, lines, _line_at(lines, end), (start, end)) for start, end in ranges if _is_open(text, end)
+        _announced(text, lines, line_at(lines, end), (start, end)) for start, end in ranges if _is_open(text, end)
     ]
     return _merged([*ranges, *pieces, *announced])
 
@@ -243,32 +254,28 @@ def _piece(
 ) -> Range:
     """The list item, list, table or code block that contains a sentence; else the sentence itself."""
     sentence = scored[best][0]
-    first, last = _line_at(lines, sentence.start), _line_at(lines, sentence.end)
+    first, last = line_at(lines, sentence.start), line_at(lines, sentence.end)
     alone = sentence.start, sentence.end
     if is_code(text, sentence.start):
         return _code_block(text, lines, first, last, alone)
-    if _is_row(text, lines[first]):
-        return _bounded(_rows(text, lines, first, last), alone) if wants_all else alone
-    head = _item_head(lines, first)
+    if is_row(text, lines[first]):
+        return _bounded(rows_around(text, lines, first, last), alone) if wants_all else alone
+    head = item_head(lines, first)
     if head is not None:
-        below = _items_below(text, lines, head)
+        below = items_below(text, lines, head)
         item = min(sentence.start, lines[head].content), max(sentence.end, lines[below].end)
-        return _bounded(_list(text, lines, head), _item(item, alone)) if wants_all else _item(item, alone)
+        return _bounded(list_around_item(text, lines, head), _item(item, alone)) if wants_all else _item(item, alone)
     if _announces(text, lines, last, sentence):
         return _announced(text, lines, last, alone)
-    return _grown(text, scored, best)
-
-
-def _line_at(lines: Sequence[MarkedLine], at: int) -> int:
-    return next(number for number, line in enumerate(lines) if line.end >= at)
+    return _led(text, scored, best) or _grown(text, scored, best)
 
 
 def _is_listed(text: str, lines: Sequence[MarkedLine], sentence: Sentence) -> bool:
     """Whether a sentence is in a list, or announces one."""
     if is_code(text, sentence.start):
         return False
-    return _item_head(lines, _line_at(lines, sentence.start)) is not None or _announces(
-        text, lines, _line_at(lines, sentence.end), sentence
+    return item_head(lines, line_at(lines, sentence.start)) is not None or _announces(
+        text, lines, line_at(lines, sentence.end), sentence
     )
 
 
@@ -276,21 +283,24 @@ def _list_around(text: str, lines: Sequence[MarkedLine], *sentences: Sentence) -
     """The list that contains all these sentences in its items; None if there is none, or if it is too long."""
     lists = set()
     for each in sentences:
-        head = None if is_code(text, each.start) else _item_head(lines, _line_at(lines, each.start))
+        head = None if is_code(text, each.start) else item_head(lines, line_at(lines, each.start))
         if head is None:
             return None
-        lists.add(_list(text, lines, head))
+        lists.add(list_around_item(text, lines, head))
     (start, end), *others = lists
     return None if others or end - start > _LIST_CHARS else (start, end)
 
 
 def _announces(text: str, lines: Sequence[MarkedLine], last: int, sentence: Sentence) -> bool:
     """Whether a sentence ends in a colon, or is a label: a short line above a list that has no end of a sentence."""
-    if _is_open(text, sentence.end):
+    below = next((line for line in lines[last + 1 : last + 3] if line.kind != "blank"), None)
+    is_above = (
+        below is not None and below.kind in ("item", "fence") and not text[sentence.end : lines[last].end].strip()
+    )
+    if _is_open(text, sentence.end) or (is_above and pattern("expectations", "announces").search(sentence.text)):
         return True
     said = sentence.text.rstrip("*_ ")
     is_line = not text[lines[last].start : sentence.start].strip() and (not last or lines[last - 1].kind != "text")
-    below = next((line for line in lines[last + 1 : last + 3] if line.kind != "blank"), None)
     is_label = is_line and len(said) <= _LABEL_CHARS and not said.endswith(_SENTENCE_ENDS)
     return is_label and lines[last].kind == "text" and below is not None and below.kind == "item"
 
@@ -322,72 +332,26 @@ def _grown(text: str, scored: Sequence[tuple[Sentence, float]], at: int) -> Rang
     return max(beside)[1] if beside else (start, end)
 
 
+def _led(text: str, scored: Sequence[tuple[Sentence, float]], at: int) -> Range | None:
+    """The range of a sentence with the question before it, or of a question with the sentence behind it; None if
+    neither is in its paragraph.
+    """
+    first = at if _asks(scored[at][0]) else at - 1
+    if first < 0 or first + 1 >= len(scored) or not _asks(scored[first][0]):
+        return None
+    start, end = scored[first][0].start, scored[first + 1][0].end
+    return (start, end) if end - start <= _GROWN_CHARS and "\n\n" not in text[start:end] else None
+
+
+def _asks(sentence: Sentence) -> bool:
+    return sentence.text.rstrip("*_\"'”’」 ").endswith(("?", "？"))
+
+
 def _code_block(text: str, lines: Sequence[MarkedLine], first: int, last: int, alone: Range) -> Range:
     """The code between the fences around a sentence, unless it is long."""
     begin = next((n for n in range(first, 0, -1) if lines[n - 1].kind == "fence"), first)
     end = next((n for n in range(last, len(lines) - 1) if lines[n + 1].kind == "fence"), last)
     return (lines[begin].start, lines[end].end) if end - begin < _CODE_LINES else alone
-
-
-def _is_row(text: str, line: MarkedLine) -> bool:
-    return text.count("|", line.start, line.end) > 1
-
-
-def _rows(text: str, lines: Sequence[MarkedLine], first: int, last: int) -> Range:
-    """The whole table that contains some lines."""
-    while first and _is_row(text, lines[first - 1]):
-        first -= 1
-    while last + 1 < len(lines) and _is_row(text, lines[last + 1]):
-        last += 1
-    return lines[first].start, lines[last].end
-
-
-def _indent(text: str, line: MarkedLine) -> int:
-    written = text[line.start : line.end]
-    return len(written) - len(written.lstrip(" \t>"))
-
-
-def _item_head(lines: Sequence[MarkedLine], at: int) -> int | None:
-    """The index of the line at which the list item of a line begins; None outside of lists."""
-    while at and lines[at].kind == "text" and lines[at - 1].kind in ("item", "text"):
-        at -= 1
-    return at if lines[at].kind == "item" else None
-
-
-def _items_below(text: str, lines: Sequence[MarkedLine], head: int) -> int:
-    """The index of the last line of a list item, its continuation lines and nested items included."""
-    last, indent = head, _indent(text, lines[head])
-    for at in range(head + 1, len(lines)):
-        line = lines[at]
-        goes_on = line.kind == "text" and lines[at - 1].kind in ("item", "text")
-        if line.kind == "blank":
-            continue
-        is_below = line.depth == lines[head].depth and _indent(text, line) > indent
-        if line.kind not in ("item", "text") or not (is_below or goes_on):
-            break
-        last = at
-    return last
-
-
-def _list(text: str, lines: Sequence[MarkedLine], head: int) -> Range:
-    """The whole list that an item belongs to, nested items included."""
-    indent = _indent(text, lines[head])
-    first = head
-    for at in range(head - 1, -1, -1):
-        line = lines[at]
-        if line.kind == "item" and _indent(text, line) == indent:
-            first = at
-            continue
-        ends = line.kind != "blank" and (line.kind != "text" or _item_head(lines, at) is None)
-        if ends and _indent(text, line) <= indent:
-            break
-    last = _items_below(text, lines, head)
-    while True:
-        following = next((at for at in range(last + 1, len(lines)) if lines[at].kind != "blank"), None)
-        if following is None or lines[following].kind != "item" or _indent(text, lines[following]) != indent:
-            break
-        last = _items_below(text, lines, following)
-    return lines[first].start if first < head or last > head else lines[head].content, lines[last].end
 
 
 def _announced(text: str, lines: Sequence[MarkedLine], last: int, alone: Range) -> Range:
@@ -396,7 +360,7 @@ def _announced(text: str, lines: Sequence[MarkedLine], last: int, alone: Range) 
     if below is None:
         return alone
     if lines[below].kind == "item":
-        return _bounded((alone[0], _list(text, lines, below)[1]), alone)
+        return _bounded((alone[0], list_around_item(text, lines, below)[1]), alone)
     end = next((at for at in range(below + 1, len(lines)) if lines[at].kind == "fence"), None)
     if lines[below].kind == "fence" and end is not None and end - below - 1 <= _CODE_LINES:
         return alone[0], lines[end].end

@@ -10,21 +10,18 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from kb.answer.defining import definition_pattern, is_headed_by, without_targets
 from kb.answer.pieces import Excerpt
 from kb.answer.questions import split_question
 from kb.answer.words import folded_term, words_of
 from kb.domain.text import stored_text
-from kb.language.definitions import defined_term, folded_name
+from kb.language.definitions import defined_term
 from kb.language.lists import is_stopword, pattern
 from kb.language.sentences import sentence_ranges
 
 Lack = Literal["definition", "number", "comparison", "kinds", "steps", "announced"]
 
 _LIST = "proofs"
-# Marks that may be around a term, and what a link points to.
-_MARKS = "[\"'“”‘’`*_\\[\\]<>《》「」()]*"
-_TARGET = re.compile(r"\]\([^()\n]*\)")
-_BRACKETS = re.compile(r"[()\[\]]")
 _WORD = re.compile(r"[^\W_]+")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 
@@ -52,25 +49,10 @@ def lacking(question: str, excerpt: Excerpt, is_own: bool) -> Lack | None:
 def _is_defined(term: str, pieces: str, excerpt: Excerpt) -> bool:
     """Whether the pieces say what a term is, by any name in its heading, or begin the section under that heading."""
     passage = excerpt.passage
-    heading = (passage.title, *passage.heading_path)[-1]
-    is_headed = folded_name(term) in folded_name(heading)
-    names = [term, *(_BRACKETS.split(heading) if is_headed else ())]
-    named = "|".join(filter(None, map(_as_named, names)))
-    said, called, calls = (pattern(_LIST, kind).pattern for kind in ("defines", "called", "names"))
-    begins = r"(?:^|[.!?。:|]\s|\n)\W*(?:\d+[.)]\s+)?(?:\S+\s+){0,2}?"
-    named = rf"{_MARKS}(?:{named}){_MARKS}(?:\s?\([^()\n]*\))*{_MARKS}"
-    found = re.compile(rf"{begins}{named}(?:{said})|{named}(?:{called})|(?:{calls}){named}", re.IGNORECASE)
-    if found.search(_TARGET.sub("]", pieces)):
+    if definition_pattern(term, passage).search(without_targets(pieces)):
         return True
     first, _ = next(sentence_ranges(passage.text))
-    return is_headed and any(piece.start <= first for piece in excerpt.pieces)
-
-
-def _as_named(name: str) -> str:
-    """The pattern of a name in a text: with any space or hyphen between its words, an English one in the plural too."""
-    words = name.split()
-    named = r"[\s-]*".join(map(re.escape, words))
-    return f"{named.removesuffix('s')}(?:e?s)?" if words and name.isascii() else named
+    return is_headed_by(term, passage) and any(piece.start <= first for piece in excerpt.pieces)
 
 
 def _has_sides(question: str, pieces: str) -> bool:
