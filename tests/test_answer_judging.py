@@ -176,6 +176,21 @@ def test_the_rarest_word_that_a_passage_lacks_counts_by_its_rarity() -> None:
     assert features(QUESTION, "The cellar is deep.")["missing"] == 1
 
 
+def test_a_syllable_cut_out_of_a_word_is_held_where_the_word_is_written() -> None:
+    cut = [TermWeight("애", 3.0)]
+    best = standing(found(0.7), [found(0.7)])
+    for text, lack in (("응애가 생기면 물을 뿌린다.", 0.0), ("애를 썼다.", 0.0), ("진딧물이 생긴다.", 1.0)):
+        assert question_features("응애", cut, excerpts(text)[0], best, False)["missing"] == lack
+
+
+def test_places_that_lack_a_word_of_a_topic_are_left_out_where_the_first_has_it() -> None:
+    texts = (GREEN, "The valve drips.", "The dog of the cellar sleeps by the valve.")
+    for question, shown in (("cellar valve", [0, 2]), (QUESTION, [0, 1, 2])):
+        given = excerpts(*texts)
+        made = judge(question, TERMS, given, compared(given))
+        assert [each.best.text for each in made.perhaps()] == [texts[at] for at in shown]
+
+
 def test_a_name_that_stands_nowhere_in_the_passage_counts() -> None:
     text = "The valve of the cellar was bought by Anna."
     assert features("where did Anna buy the valve?", text)["strangers"] == 0

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from kb.answer.pieces import Excerpt, folded_weights, found_terms
 from kb.answer.questions import names_topic
 from kb.answer.words import (
+    Words,
     carried,
     denies,
     folded_term,
@@ -285,7 +286,11 @@ def judge(
     channel: Channel = "lexical" if logit is None else "read"
     version = f"{about.version}/{right.version}"
     evidence = Evidence(likely, channel, version, best.words, best.lead, logit, is_right)
-    return Judgement(evidence, right.figures, excerpts, names_topic=names_topic(question))
+    is_topic = names_topic(question)
+    if is_topic and excerpts:
+        lacked = [_missing(question, terms, each.passage) for each in excerpts]
+        excerpts = tuple(each for each, lack in zip(excerpts, lacked, strict=True) if lack <= lacked[0])
+    return Judgement(evidence, right.figures, excerpts, names_topic=is_topic)
 
 
 def question_features(
@@ -298,7 +303,7 @@ def question_features(
         "lead": best.lead,
         "token_lead": best.token_lead,
         "words": best.words,
-        "missing": _missing(terms, passage),
+        "missing": _missing(question, terms, passage),
         "strangers": float(has_strangers(question, passage)),
         "other": float(not best.is_own),
         "read": excerpt.logit or 0.0,
@@ -306,13 +311,23 @@ def question_features(
     }
 
 
-def _missing(terms: Sequence[TermWeight], passage: Passage) -> float:
-    """The rarity of the rarest term that the passage and its headings lack, relative to the rarest of all."""
+def _missing(question: str, terms: Sequence[TermWeight], passage: Passage) -> float:
+    """The rarity of the rarest term that the passage and its headings lack, relative to the rarest of all.
+
+    A syllable that the index cut out of a word (애 of 응애) is held where the word is written up to it.
+    """
     weights = folded_weights(terms)
     here = words_of(" ".join((passage.title, *passage.heading_path, passage.text)))
     held = found_terms(here, weights)
+    asked = words_of(question).words
+    lacked = {term: idf for term, idf in weights.items() if term not in held and not _is_written(term, asked, here)}
     rarest = max(weights.values(), default=0.0)
-    return max((idf for term, idf in weights.items() if term not in held), default=0.0) / rarest if rarest else 0.0
+    return max(lacked.values(), default=0.0) / rarest if rarest else 0.0
+
+
+def _is_written(term: str, asked: Sequence[str], text: Words) -> bool:
+    """Whether a text has a word of the question up to a syllable inside it."""
+    return len(term) == 1 and any(term in word[1:] and word[: word.index(term, 1) + 1] in text.folded for word in asked)
 
 
 def likelihood(model: Fitted, features: Mapping[str, float]) -> float:
