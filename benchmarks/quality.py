@@ -79,7 +79,7 @@ def _run(
     suite.write_text(write_golden(golden), encoding="utf-8")
     request = RunRequest(suite, mode, K, f"{golden.suite}-{mode}", with_ask)
     with step(f"{golden.suite}: {mode}"), open_base(base.config, many=True) as session:
-        return run_suite(session, request, RunHandle()).groups
+        return run_suite(session, request, RunHandle()).run.groups
 
 
 def _whole(groups: tuple[GroupMetrics, ...]) -> GroupMetrics:

@@ -49,17 +49,13 @@ class LlamaCppModel:
     """The model in one GGUF file. It generates one text at a time."""
 
     def __init__(self, gguf: Path, name: str, limits: LlamaLimits) -> None:
+        self.model_ref = ModelRef(name, "llama_cpp")
         self._gguf = gguf
         self._name = name
         self._limits = limits
         self._context_tokens: int | None = None
         self._runtime: GgufRuntime | None = None
         self._writing = False
-
-    @property
-    def model_ref(self) -> ModelRef:
-        """The name the model is configured under."""
-        return ModelRef(self._name, "llama_cpp")
 
     @property
     def context_tokens(self) -> int:
@@ -142,16 +138,12 @@ class OllamaModel:
     """A model by its name on the server. `context_limit`: the most tokens of prompt and answer together."""
 
     def __init__(self, server: OllamaServer, model: str, context_limit: int) -> None:
+        self.model_ref = ModelRef(model, "ollama")
         self._server = server
         self._name = model
         self._context_limit = context_limit
         self._context_tokens: int | None = None
         self._correction = 1.0
-
-    @property
-    def model_ref(self) -> ModelRef:
-        """The model's name on the server."""
-        return ModelRef(self._name, "ollama")
 
     @property
     def context_tokens(self) -> int:

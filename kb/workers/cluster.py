@@ -65,6 +65,7 @@ class Cluster:
         """Begins to check the workers. Raises: ClusterFailed; ConfigError for another machine's address in clear."""
         self._place = place
         self._check = check
+        self.wanted = check.wanted
         self._lock = threading.RLock()
         self._checked = threading.Condition(self._lock)
         self._checking: set[str] = set()
@@ -87,11 +88,6 @@ class Cluster:
         except BaseException:
             self._disconnect()
             raise
-
-    @property
-    def wanted(self) -> Facts:
-        """The facts of this machine."""
-        return self._check.wanted
 
     @property
     def state(self) -> ClusterProgress:

@@ -36,7 +36,7 @@ def show_run(report: RunReport) -> None:
     named = f"  {plain_line(run.name)}" if run.name else ""
     click.echo(f"{plain_line(run.suite)}  {run.mode}  k {run.k}  run {run.run_id[:8]}{named}")
     click.echo()
-    echo_table(_metric_rows(report.groups))
+    echo_table(_metric_rows(report.run.groups))
     click.echo()
     if run.finished_at is None:
         click.echo(f"stopped after {run.answered} of {run.questions} questions; the same call goes on from here")

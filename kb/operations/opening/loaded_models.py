@@ -16,7 +16,7 @@ from kb.errors import ModelError
 
 if TYPE_CHECKING:
     from kb.domain.answers import PassageJudge
-    from kb.domain.embeddings import EmbeddingModel, EncodedQuestion, QueryEncoder
+    from kb.domain.embeddings import EncodedQuestion, QueryEncoder
     from kb.embed.provider import Provider
 
 T = TypeVar("T")
@@ -96,21 +96,12 @@ class SharedEncoder:
     def __init__(self, encoder: QueryEncoder, is_installed: Callable[[], bool]) -> None:
         """`is_installed` tells whether the installed model is still the one that was loaded."""
         self.is_installed = is_installed
+        self.model, self.provider = encoder.model, encoder.provider
         self.encoded = 0
         self.spent_s = 0.0
         self._encoder = encoder
         self._lock = Lock()
         self._kept: dict[str, EncodedQuestion] = {}
-
-    @property
-    def model(self) -> EmbeddingModel:
-        """The vector space."""
-        return self._encoder.model
-
-    @property
-    def provider(self) -> str:
-        """The runtime that computes the vectors."""
-        return self._encoder.provider
 
     def encode(self, text: str) -> EncodedQuestion:
         """Encodes a question: its vector, and its tokens if the encoder gives them."""

@@ -220,13 +220,9 @@ class SharedScorer:
     """A cross-encoder that scores for one thread at a time."""
 
     def __init__(self, scorer: PairScorer, models: LoadedModels) -> None:
+        self.label = scorer.label
         self._scorer = scorer
         self._models = models
-
-    @property
-    def label(self) -> str:
-        """The name of the scores."""
-        return self._scorer.label
 
     def score(self, question: str, passages: Sequence[str]) -> list[float]:
         """One logit for each passage."""
