@@ -55,7 +55,6 @@ __all__ = [
     "to_json",
 ]
 
-
 if not TYPE_CHECKING:  # with it, type checkers would take any name for one of kb
 
     def __getattr__(name: str) -> object:

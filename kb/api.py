@@ -63,7 +63,6 @@ __all__ = [
     "to_json",
 ]
 
-
 OnEvent: TypeAlias = Callable[[Any], None]
 """Receives the progress events of a long call: objects of `kb.domain.ingest_events` and `kb.domain.answers`."""
 

@@ -37,7 +37,6 @@ QUIET: Mapping[str, str] = {
 }
 """The variables that keep libraries from contacting hosts nobody configured; they override the user's shell."""
 
-
 _UNREPORTED = {name: QUIET[name] for name in ("ORT_DISABLE_TELEMETRY", "DO_NOT_TRACK")}
 _loading = Lock()
 

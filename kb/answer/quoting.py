@@ -71,7 +71,6 @@ _ITEM_MARK = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]
 # Directives of site generators: includes, and the marks of their blocks.
 _DIRECTIVE = re.compile(r"[ \t>]*(?:\{[*%#{].*[*%#}]\}|/{3,}.*|:{3,}.*)[ \t]*$")
 
-
 _LEFT_OUT = "…"
 
 

@@ -195,7 +195,6 @@ _WHY_KO: Mapping[str, str] = {
     "query_syntax": "검색식을 읽을 수 없습니다. 바깥 따옴표를 빼면 단어로 찾습니다",
 }
 
-
 _MESSAGES: Mapping[str, tuple[str, str]] = {**_OUTCOMES, **_SURENESS, **_DOUBTS, **_NOTES, **_STEPS, **_CLAIM_REASONS}
 
 

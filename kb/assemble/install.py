@@ -105,10 +105,7 @@ def is_whole(entry: InstallableModel, model_dir: Path) -> bool:
 
 
 def is_outdated(entry: InstallableModel, model_dir: Path) -> bool:
-    """Whether an earlier kb assembled the installed model into other files than this kb does.
-
-    Raises: ModelMissing, ModelCorrupt.
-    """
+    """Whether an earlier kb assembled other files of the installed model. Raises: ModelMissing, ModelCorrupt."""
     return read_installed(model_dir, entry.model.name).assembly < entry.assembly
 
 

@@ -45,10 +45,7 @@ def estimate_of_weight(weight: float) -> int:
 
 
 def token_weight(text: str) -> float:
-    """The additive part of the estimate: pieces cut at white space weigh as much separately as together.
-
-    Takes time linear in the text's length.
-    """
+    """The additive part of the estimate, in linear time: pieces cut at white space weigh as much as together."""
     data = text.encode("utf-8", errors="surrogatepass")
     lower = data.translate(_ONLY_LOWER)
     tokens = 0.85 * len(lower.split()) + 0.14 * lower.count(b"a")

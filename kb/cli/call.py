@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from kb.operations.opening.base import Base
     from kb.operations.opening.loaded_models import LoadedModels
 
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -266,10 +265,7 @@ class Call:
 
     @property
     def session(self) -> Base:
-        """The open knowledge base, opened at its first use and closed when the command ends.
-
-        Raises: ConfigNotFound, ConfigError.
-        """
+        """The knowledge base, open from its first use to the command's end. Raises: ConfigNotFound, ConfigError."""
         if self._session is None:
             from kb.operations.opening.base import Base  # not every command asks a knowledge base
 

@@ -31,10 +31,7 @@ def vector_address(storage: StorageConfig) -> VectorAddress:
 
 
 def snapshot_address(config: Config, uri: str) -> VectorAddress:
-    """The address that a call names, with the options of its client, which the configuration file alone may set.
-
-    Raises: ConfigError.
-    """
+    """The address that a call names, with the client's options of the configuration file. Raises: ConfigError."""
     _require_own(config, _CLIENT, f"{uri} is another machine")
     return _address(config.storage, uri, os.environ)
 

@@ -631,7 +631,6 @@ KEYS: Mapping[str, Key] = {
 }
 """All keys by their full names, in order: `search.default_k`."""
 
-
 SOURCE_KEYS: Mapping[str, Key] = {f"sources.{name}": found for name, found in SourceConfig.KEYS.items()}
 """The keys of a `[[sources]]` table."""
 

@@ -317,7 +317,6 @@ GONE_KEYS: Mapping[str, str] = {
 }
 """Keys that an older kb had, and why there is nothing to set any more."""
 
-
 # --- TOML files -----------------------------------------------------------------------------------------------------
 
 MAX_BYTES = 1_000_000

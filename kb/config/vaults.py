@@ -96,10 +96,7 @@ def list_vaults(env: Mapping[str, str], chosen: Path | None) -> Iterator[Vault]:
 
 
 def link_vault(file: Path, config: Path) -> None:
-    """Makes `file`, the place of a new vault's configuration, a link to an existing one.
-
-    Raises: ConfigError if that one cannot be read, StoreReadOnly.
-    """
+    """Makes `file`, a new vault's configuration, a link to an existing one. Raises: ConfigError, StoreReadOnly."""
     load(str(config))
     with write_errors(file, "make its folder writable", "made"):
         make_private_folder(file.parent)
@@ -107,10 +104,7 @@ def link_vault(file: Path, config: Path) -> None:
 
 
 def vault_to_remove(name: str, env: Mapping[str, str]) -> tuple[Path, Path]:
-    """The configuration file of a vault, links followed, and the folder that gives it its name.
-
-    Raises: UsageError for an unknown name, and for the usual one.
-    """
+    """A vault's configuration file, links followed, and the folder with its name. Raises: UsageError."""
     if name == USUAL:
         raise UsageError("the usual knowledge base stays", "kb reset everything removes its data")
     return file_of(name, env), vaults(env)[name].parent

@@ -22,7 +22,6 @@ ClaimStatus = Literal["supported", "not_checked", "weak", "dropped"]
 """`supported`: the source says so; `dropped`: the source says otherwise, so the sentence is left out; `not_checked`: by
 the exact rules, neither; `weak`: a claim judge was asked and could not tell, or an older kb could not."""
 
-
 Channel = Literal["late", "cosine", "lexical", "read", "own", "cross"]
 """What judges evidence from notes: a judge that reads the best passage, or words alone; the others occur in older
 answers only."""

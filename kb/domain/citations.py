@@ -255,10 +255,7 @@ _INEXACT = f"a citation looks like {_EXAMPLES}"
 
 
 def parse_citation(uri: str) -> Citation:
-    """Parses a citation URI. A `#` inside the path is fine: the last one starts the fragment.
-
-    Raises: InvalidCitation.
-    """
+    """Parses a citation URI, of which the last `#` starts the fragment. Raises: InvalidCitation."""
     path, hash_sign, fragment = uri.rpartition("#")
     citation = _read_fragment(path, fragment) if path and hash_sign else None
     if citation is None:

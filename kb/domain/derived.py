@@ -278,10 +278,7 @@ class StepModule(Protocol):
     """A module that derives one result."""
 
     def engine(self, settings: ExtractSettings) -> Engine | None:
-        """The engine that would do this step; None if it is switched off.
-
-        Raises: ModelMissing if it is not installed.
-        """
+        """The engine that would do this step; None if switched off. Raises: ModelMissing if it is not installed."""
 
     def derive(self, job: StepJob) -> bytes:
         """The result as JSON. Raises: ExtractFailed for a file that cannot be read."""

@@ -56,10 +56,7 @@ class EmbeddingModel(NamedTuple):
 
 
 class EncodedQuestion(NamedTuple):
-    """`vector`: float32[dimensions]; `tokens`: float32[n, dimensions], None if the encoder gives none.
-
-    Little-endian bytes, each row L2 = 1.
-    """
+    """`vector`: float32[dimensions]; `tokens`: float32[n, dimensions] or None. Little-endian, rows of L2 = 1."""
 
     vector: bytes
     tokens: bytes | None = None

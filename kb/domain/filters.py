@@ -271,7 +271,6 @@ FILTERS = (
 OPTIONS = tuple(each for each in FILTERS if each.help)
 """The filters that the command line, `--bulk`, agents and the page take."""
 
-
 FACETS = {each.facet: each for each in OPTIONS if each.facet}
 """The filters whose values are counted, by their facet."""
 

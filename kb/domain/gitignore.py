@@ -40,7 +40,6 @@ _POSIX_CLASSES = {
     "xdigit": "0-9A-Fa-f",
 }
 
-
 _STAR = "*"  # any characters of one segment
 _FOLDERS = "**/"  # any number of whole segments
 _REST = "**"  # anything at all, at the end

@@ -295,7 +295,6 @@ KINDS = Kinds(
 )
 """Every kind that kb reads. One joins here together with its extractor."""
 
-
 ARCHIVES = (_files("archive/zip", "zip"), _files("archive/tar", "tar tar.gz tgz tar.bz2 tbz2 tar.xz txz"))
 """Archives whose members kb reads, each as a file of its own kind, where it is asked to."""
 

@@ -31,10 +31,7 @@ class StepProgress(NamedTuple):
 
 
 class RunHandle:
-    """Receives the events of one run, and says whether the run should stop.
-
-    Work stops only after a whole document, batch, question, file or check.
-    """
+    """Receives the events of a run, and says whether to stop: only after a whole document, batch, question or check."""
 
     def __init__(self, on_event: Callable[[Any], None] = lambda event: None) -> None:
         """`on_event` receives every event of the run."""

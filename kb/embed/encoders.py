@@ -59,10 +59,7 @@ def bulk_embedder(model_dir: Path, name: str, threads: int, provider: Provider =
 
 
 def query_encoder(model_dir: Path, name: str, provider: Provider = AUTO, *, many: bool = False) -> QueryEncoder:
-    """The encoder that loads fastest, for one question; for `many`, the one that runs fastest.
-
-    Raises: as `embedding_model`.
-    """
+    """The encoder that loads fastest, or for `many` questions runs fastest. Raises: as `embedding_model`."""
     installed = _installed(model_dir, name, provider)
     if installed is not None:
         return open_query_encoder(model_dir / name, installed, many=many)

@@ -67,10 +67,7 @@ def open_gguf_embedder(provider: Provider, name: str, threads: int) -> RowEmbedd
 
 
 def open_gguf_scorer(places: Sequence[Path], name: str, threads: int) -> GgufScorer:
-    """The cross-encoder called `name`, loaded.
-
-    Raises: ModelMissing; ModelCorrupt where the file does not load, or has no head that scores.
-    """
+    """The cross-encoder called `name`, loaded. Raises: ModelMissing; ModelCorrupt also without a head that scores."""
     path = _find(places, name, _SCORER)
     facts = read_gguf(path, _SCORER)
     if facts.pooling != RANK:

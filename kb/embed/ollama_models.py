@@ -73,10 +73,7 @@ def ollama_model(provider: Provider, name: str) -> EmbeddingModel:
 
 
 def open_ollama_embedder(provider: Provider, name: str, waits: Sequence[float] = ()) -> RowEmbedder:
-    """The model called `name` on the server; `waits` are the seconds before each retry of a request.
-
-    Raises: as `ollama_model`.
-    """
+    """The model called `name` on the server; `waits`: seconds before each retry. Raises: as `ollama_model`."""
     model = ollama_model(provider, name)
     return RowEmbedder(model, OLLAMA, provider.form(name), OllamaRows(model, provider.server(), waits))
 

@@ -30,7 +30,6 @@ METRICS = (
     Metric("forbidden", "no forbidden", "share of answers that hold nothing forbidden"),
 )
 
-
 RESAMPLES = 10_000
 LEVEL = 0.95
 _SEED = 20_090_719

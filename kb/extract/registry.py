@@ -128,7 +128,6 @@ def _lined(parser_version: str, module: str, function: str, text_function: str) 
 
 _TABLE = Step("parts", "kb.extract.office.delimited", is_required=True)
 
-
 # Of steps of one name, the last one is what `kb doctor` checks: speech, not subtitles.
 EXTRACTORS: dict[str, Extractor] = {
     "markdown": Extractor("markdown-it-4-v7", "kb.extract.markdown.document", "extract_markdown"),

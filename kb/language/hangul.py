@@ -39,7 +39,6 @@ _TO_LATIN = dict(zip(_HANGUL_KEYS, _LATIN_KEYS, strict=True))
 _TO_HANGUL = {key.upper(): jamo for jamo, key in _TO_LATIN.items() if key.islower()}
 _TO_HANGUL |= {key: jamo for jamo, key in _TO_LATIN.items()}
 
-
 # The 2,350 Hangul syllables of KS X 1001 as bytes. Nearly every syllable of real Korean text is among them, while
 # Western 8-bit text hits them by chance and GBK text with about half of its letters.
 _KS_X_1001_HANGUL = re.compile(rb"[\xb0-\xc8][\xa1-\xfe]")

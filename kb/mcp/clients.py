@@ -92,10 +92,7 @@ def snippet(client: Client, start: Launch) -> str:
 
 
 def change_for(client: Client, start: Launch) -> Change:
-    """The change that adds kb to the client's configuration and keeps the rest.
-
-    Raises: UsageError for a file that cannot be parsed.
-    """
+    """The change that adds kb to the client's configuration. Raises: UsageError for a file that cannot be parsed."""
     path = client_file(client)
     before: str | None = None
     try:

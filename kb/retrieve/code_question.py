@@ -33,7 +33,6 @@ _WITH_ARTICLE = re.compile(r"\b(?:an?|the) ([A-Za-z]\w*)", re.IGNORECASE)
 _RECEIVER = re.compile(r"\(\*?([A-Za-z_]\w*)\)\.")
 _QUOTED = re.compile(r"`([^`\n]+)`")
 
-
 # What a question asks which of that asks for a definition of whatever file: a function, a module.
 ANY_KIND = "*"
 

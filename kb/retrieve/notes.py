@@ -25,7 +25,6 @@ _FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
 _VALUES_SHOWN = 5
 _ALIKE = 0.6  # of difflib's ratio
 
-
 # English and Korean; the arguments of a note fill its braces.
 _NOTES = {
     "label": ("note", "참고"),

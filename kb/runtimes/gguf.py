@@ -66,10 +66,7 @@ class GgufRuntime(Protocol):
     def pieces(
         self, prompt: Sequence[int], most: int, temperature: float, seed: int | None
     ) -> Generator[GeneratedPiece | None, None, None]:
-        """The pieces of an answer of `most` tokens at most; None when the model ends it; closing it stops the model.
-
-        Raises: StreamBroken.
-        """
+        """The pieces of an answer of `most` tokens at most, None when the model ends it. Raises: StreamBroken."""
 
     def embed(self, text: str) -> list[float]:
         """The vector of a text, not normalised. Raises: PromptTooLong, ModelError."""

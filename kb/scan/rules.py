@@ -127,10 +127,7 @@ class IgnoreRules:
 
     @classmethod
     def at_root(cls, exclude: Sequence[str]) -> IgnoreRules:
-        """The rules before any ignore file is read.
-
-        Raises: ConfigError naming a pattern of `exclude` that is malformed.
-        """
+        """The rules before any ignore file is read. Raises: ConfigError for a malformed pattern of `exclude`."""
         try:
             configured = rules_of(exclude, "config")
         except MalformedPattern as error:

@@ -179,10 +179,7 @@ class DerivedCache(_Cache):
 
 
 def _open_cache(path: Path, table: CacheTable) -> Connection:
-    """Opens the cache at `path`, and makes an empty one if there is none or if it cannot be read.
-
-    Raises: StoreReadOnly; StoreError for any other failure.
-    """
+    """Opens the cache at `path`, or makes an empty one if it cannot be read. Raises: StoreReadOnly; StoreError."""
     try:
         return _open(path, table)
     except StoreCorrupt:

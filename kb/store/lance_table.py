@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from lancedb.table import AsyncTable, Table
     from numpy.typing import NDArray
 
-
 T = TypeVar("T")
 
 # Chunk ids, languages, and float32[n, dimensions].
@@ -252,10 +251,7 @@ async def _nearest(table: AsyncTable, query: Sequence[float], k: int) -> Any:
 
 
 def table_sizes(where: VectorPlace) -> dict[str, int]:
-    """The size in bytes of each model's table, by name; at an address only of the tables in use.
-
-    Raises: StoreError if an address cannot be reached.
-    """
+    """Each model's table by name, with its size in bytes; at an address only tables in use. Raises: StoreError."""
     if isinstance(where, VectorAddress):
         with lance_errors(where):
             database = connected(where)

@@ -61,10 +61,7 @@ def vector_functions_path() -> str:
 
 
 def load_vector_functions(db: Connection) -> None:
-    """Loads sqlite-vec into a connection, and maps the first gigabyte of the database file into memory.
-
-    Raises: StoreError if the extension does not load.
-    """
+    """Loads sqlite-vec into a connection, and maps a gigabyte of the file into memory. Raises: StoreError."""
     try:
         db.enable_load_extension(True)
         db.load_extension(vector_functions_path())

@@ -45,7 +45,6 @@ from kb.wire.derive import annotation_of, fields_of, form_of, is_record
 
 _BULK_HINT = 'a line looks like {"query": "비교 정렬", "k": 5}'
 
-
 # Schemas of several records, and the one of a class that no record is.
 _UNIONS = {
     "answer_event.v1": ("kb.domain.answers", "AskEvent"),

@@ -211,7 +211,6 @@ def _cell(text: str) -> str:
 
 _FORMS: dict[str, Callable[[SearchResult], str]] = {"md": _markdown, "paths": _paths, "csv": _csv}
 
-
 MAX_LINE_BYTES = 1_000_000
 
 

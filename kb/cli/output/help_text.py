@@ -17,7 +17,6 @@ _INDENT = 2
 _GAP = re.compile(r"(?<=\S) +# ")
 _WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 
-
 # The parameters of the options that choose the output and its form.
 _OUTPUT = frozenset(
     ("as_json", "cursor", "explain", "files", "form", "max_tokens", "snippet_chars", "stream", "summary_only", "trace")

@@ -134,9 +134,7 @@ class Impact(NamedTuple):
 
 Verdict = Literal["better", "worse", "undecided", "not_comparable"]
 
-
 PRIMARY = "ndcg_at_10"
-
 
 SURE_BELOW_P = 0.05
 

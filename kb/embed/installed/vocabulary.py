@@ -277,10 +277,7 @@ def _cached(known: dict[str, list[int]], word: str, made: Callable[[str], list[i
 
 
 def word_tokens(path: Path) -> WordTokens:
-    """The tokens of the vocabulary at `path`: one map and one cache for all in this process that use the same file.
-
-    Raises: ModelCorrupt.
-    """
+    """The tokens of the vocabulary at `path`: one map and one cache of it in this process. Raises: ModelCorrupt."""
     try:
         found = os.stat(path)
     except OSError as error:

@@ -152,10 +152,7 @@ def model_statuses(config: Config) -> list[ModelStatus]:
 
 
 def verify_models(config: Config, names: Sequence[str], handle: RunHandle) -> list[ModelStatus]:
-    """The named models (without names, all installed), with their checksums compared; a fault is `problem`.
-
-    Raises: Canceled.
-    """
+    """The models named, or all installed, with their checksums compared; a fault is `problem`. Raises: Canceled."""
     checked = []
     for name in names or list_models(config.model_dir):
         told = _told(handle, f"all files of {name} were compared", "kb models verify begins again")

@@ -78,10 +78,7 @@ def _insert_turn(db: Connection, answer: Answer, settings_json: str, now_s: int)
 
 
 def conversation_from(session: Base, answer_id: str, now_s: int) -> str:
-    """The name of the conversation of a stored answer; without one, a new conversation named after its question.
-
-    Raises: NotFound, StoreError.
-    """
+    """The conversation of a stored answer, or a new one named after its question. Raises: NotFound, StoreError."""
     answer = find_answer(session, answer_id)
     if answer.conversation_id is not None:
         return answer.conversation_id
@@ -239,10 +236,7 @@ def list_answers(session: Base, limit: int | None) -> list[AnswerSummary]:
 
 
 def find_answer(session: Base, typed: str | None) -> Answer:
-    """The answer with an id, given in full or by its beginning; None gives the last answer.
-
-    Raises: NotFound, InvalidId.
-    """
+    """The answer with an id or the beginning of one; None gives the last answer. Raises: NotFound, InvalidId."""
     with session.reading() as base:
         return stored_answer(_named_row(base.db, typed))
 

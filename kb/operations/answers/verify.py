@@ -37,10 +37,7 @@ class FoundQuote(NamedTuple):
 
 
 def look_up(quote: str, cited: LineCitation, text: str) -> FoundQuote:
-    """The state of a quotation in the parsed text of its file.
-
-    The cited lines may cover more than the quotation, such as a whole passage.
-    """
+    """The state of a quotation in the parsed text of its file; the cited lines may cover more, such as a passage."""
     now_at = nearest_lines(quote, cited, text)
     if now_at is None:
         return FoundQuote("changed")
@@ -89,10 +86,7 @@ def changed_words(old: str, new: str) -> list[tuple[str, str]]:
 
 
 def verify(session: Base, typed: str | None, *, every: bool) -> list[AnswerCheck]:
-    """Checks one answer, named by its id or the beginning of one (None: the last one), or `every` answer.
-
-    Raises: NotFound, InvalidId.
-    """
+    """Checks an answer by its id or the beginning of one (None: the last), or `every`. Raises: NotFound, InvalidId."""
     answers: Sequence[Answer] = all_answers(session) if every else [find_answer(session, typed)]
     with session.reading() as base:
         checking = _Checking(base.db, session)

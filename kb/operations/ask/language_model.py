@@ -97,10 +97,7 @@ _PROVIDERS: dict[str, Callable[[Config], LanguageModel]] = {"ollama": _ollama, "
 
 
 def gguf_path(config: Config) -> Path:
-    """The path of the configured model file, given as a path or as the name of an installed model.
-
-    Raises: ModelMissing, ModelCorrupt.
-    """
+    """The configured model file, by its path or an installed model's name. Raises: ModelMissing, ModelCorrupt."""
     from kb.assemble.catalogue import CATALOG, GGUF_FILE
     from kb.models.manifest import read_installed
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kb.operations.embedding.away import Away
     from kb.workers.cluster_tasks import Pending
 
-
 _SAMPLED_TEXTS = 8
 
 # Characters embedded between two checks for Ctrl-C: under a second on two free cores, also in Korean. Texts are sorted

@@ -40,10 +40,7 @@ def clear_tombstones(db: Connection, lance: LanceTable) -> int:
 
 
 def scrub_vectors(db: Connection, vector_dir: VectorPlace, handle: RunHandle) -> None:
-    """Removes the vectors of deleted chunks without a trace, by rewriting both stores.
-
-    Deletes the tables of unused models.
-    """
+    """Rewrites both stores without a trace of deleted chunks' vectors; deletes the tables of unused models."""
     row = mirrored(db)
     in_use = {row.lance_table} if row is not None else set[str]()
     drop_tables(db, vector_dir, every_table(db, vector_dir) - in_use)

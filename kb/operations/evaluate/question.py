@@ -63,10 +63,7 @@ class GoldenAsker:
         return ranking_version(self._base, SearchQuery("any", self._mode, self._k))
 
     def ask(self, query_no: int, question: Question, expected: ExpectedResults) -> str:
-        """The outcome of a question as JSON; `query_no` is its number in the suite.
-
-        Raises: GoldenInvalid for a raw expression that FTS5 rejects.
-        """
+        """The outcome of a question as JSON; `query_no` is its number. Raises: GoldenInvalid if FTS5 rejects it."""
         query = SearchQuery(question.query, self._mode, self._k)
         if self._with_answers:
             query = search_for(self._request(question), question.query)

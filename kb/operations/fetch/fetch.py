@@ -97,10 +97,7 @@ class _Fetching:
         return Fetched(places, tuple(self.failures), self._tokens, self._counter.name, cursor, self._revision)
 
     def _left(self, *places: FetchedPlace) -> int | None:
-        """How many tokens are left for texts, after the earlier texts and everything that is shown around texts.
-
-        None without a budget.
-        """
+        """How many tokens are left for texts, after those so far and all around texts; None without a budget."""
         if self._request.max_tokens is None:
             return None
         frame = 0

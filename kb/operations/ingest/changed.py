@@ -36,7 +36,6 @@ from kb.store.files import store_asset, write_artifacts
 if TYPE_CHECKING:
     from kb.workers.pool import Lost, Returned, Tell, Told, WorkerPool
 
-
 Batch: TypeAlias = list[ChangedFile]
 
 # The files of a batch, whose Korean texts are analysed together, and the source bytes that end a batch earlier: Ctrl-C

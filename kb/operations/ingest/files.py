@@ -67,10 +67,7 @@ def files_to_read(run: IngestRun) -> deque[SourceFile]:
 
 
 def _walked(run: IngestRun) -> list[tuple[Source, str]]:
-    """The sources to walk, each with the path below its root to which the walk is limited, "" for all of it.
-
-    The path is spelled as on disk.
-    """
+    """The sources to walk, each with the path, as on disk, to which the walk is limited, "" for all of it."""
     sources, scope = run.request.sources, run.request.scope
     if not scope:
         return [(each, "") for each in sources.every]

@@ -40,7 +40,6 @@ Reading: TypeAlias = ReadDocument | SourceFile | SkippedFile | FileError
 """The result of reading a changed file: a document, where its bytes are new; the file as it is now, where they are
 known; the rule that leaves it out; or a failure."""
 
-
 ReadBatch: TypeAlias = list[tuple[SourceFile, Reading]]
 """Files with their readings, to be stored together."""
 

@@ -154,10 +154,7 @@ def require_apart(sources: Sources) -> None:
 
 
 def media_families(words: str, config: Config) -> tuple[MediaFamily, ...]:
-    """The families named in a list like `markdown,pdf`, which may include those of configured extractors.
-
-    Raises: UsageError for an unknown word.
-    """
+    """The families in a list like `markdown,pdf`, also those of configured extractors. Raises: UsageError."""
     named = [word.strip() for word in words.split(",")]
     families = (*KINDS.families, *(cast(MediaFamily, name) for name in config.plugins.extractors))
     for word in named:

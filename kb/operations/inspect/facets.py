@@ -19,10 +19,7 @@ SHOWN = 60
 
 
 def count_facets(session: Base, filters: SearchFilters) -> list[FacetCount]:
-    """The values of every facet with the number of their documents, the commonest first.
-
-    Raises: UsageError for an invalid filter.
-    """
+    """The values of every facet by the number of their documents, most first. Raises: UsageError for a filter."""
     with session.reading() as base, base.snapshot():
         # A filter on a facet would hide its other values; the other facets are counted at once with all filters.
         narrowed = {

@@ -69,10 +69,7 @@ def list_folder(session: Base, folder: str, *, limit: int, start: int = 0) -> Fo
 
 
 def inspect_document(session: Base, typed: str) -> DocumentInspection:
-    """The document named by an id or a unique beginning of one, by its path as kb shows it, or by a relative path.
-
-    Raises: NotFound, InvalidId.
-    """
+    """The document of an id, its unique beginning, or a path as shown or relative. Raises: NotFound, InvalidId."""
     with session.reading() as base:
         doc_id = _document_named(base.db, session.config.sources, typed)
         document = _stored(queries.select_document(base.db, doc_id=doc_id), doc_id)

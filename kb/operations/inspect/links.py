@@ -59,10 +59,7 @@ def links_around(base: ConnectedBase, doc_id: str) -> tuple[list[LinkRow], list[
 
 
 def near_documents(session: Base, path: str) -> list[NearDocument]:
-    """The documents nearest by meaning to the one at `path`, nearest first; empty if nothing is embedded.
-
-    Raises: NotFound.
-    """
+    """The documents nearest by meaning to the one at `path`; empty if nothing is embedded. Raises: NotFound."""
     with session.reading() as base:
         doc_id = require_document(base.db, path).doc_id
         if mirrored(base.db) is None:

@@ -46,10 +46,7 @@ def view_document(session: Base, typed: str, passage: str | None = None) -> Docu
 
 
 def kept_file(session: Base, path: str) -> tuple[Path, str]:
-    """The file with the indexed content of the document at that path, and its media type; not for text.
-
-    Raises: NotFound; FileVanished.
-    """
+    """The file with a document's indexed content, and its media type; not for text. Raises: NotFound; FileVanished."""
     document = document_at(session, path)
     kind = kind_of(MediaType(document.media_type)).citation
     if kind in ("line", "code"):

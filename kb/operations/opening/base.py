@@ -83,10 +83,7 @@ class Base:
 
     @property
     def config(self) -> Config:
-        """The configuration; its rules for this audience are those in the file now.
-
-        Raises: ConfigError if the file cannot be read any more.
-        """
+        """The configuration, with this audience's rules as the file has them now. Raises: ConfigError."""
         if self._audience is not None:
             now = _state_of(self._config.owner or self._config.file or default_path(os.environ))
             if now != self._rules_of:
@@ -273,10 +270,7 @@ class ConnectedBase(Base):
         return hidden_paths(self.db, rules_for(self.config, "model"))
 
     def refresh(self, config: Config) -> None:
-        """Drops what was cached before the database, the rules of `config` or an installed model changed.
-
-        Raises: SchemaTooNew.
-        """
+        """Drops what was cached before the database, the rules or an installed model changed. Raises: SchemaTooNew."""
         given = self._given
         if config is not given and (config.exposure, config.sources) != (given.exposure, given.sources):
             self._given, self._is_hidden = config, False

@@ -48,10 +48,7 @@ def write_cursor(kind: str, revision: int, state: Mapping[str, Any]) -> str:
 
 
 def read_cursor(kind: str, revision: int, cursor: str) -> dict[str, Any]:
-    """The state in a cursor of that kind.
-
-    Raises: InvalidCursor for anything else, StaleCursor if the corpus has changed since.
-    """
+    """The state in a cursor of that kind. Raises: InvalidCursor; StaleCursor if the corpus has changed since."""
     state = _state(cursor)
     if state is None or state.get("k") != kind or not isinstance(state.get("r"), int):
         raise InvalidCursor(

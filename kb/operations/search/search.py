@@ -195,10 +195,7 @@ def _near(base: ConnectedBase, query: SearchQuery, read: QueryTerms, source: Vec
 
 
 def vector_source(base: ConnectedBase, query: SearchQuery) -> VectorSource | None:
-    """The encoder for a question; None for a search by words only.
-
-    Raises: ModelMissing for a vector question that cannot be answered.
-    """
+    """The encoder for a question; None for a search by words. Raises: ModelMissing for a vector question."""
     source = _source(base, query)
     return None if isinstance(source, ModelError) else source
 
