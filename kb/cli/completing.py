@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
@@ -67,37 +66,49 @@ def _typed(value: str) -> str:
     return re.sub(r"([^\w@%+=:,./~-])", r"\\\\\1", value) if is_bash else value
 
 
-def _call(function: str, *arguments: object) -> Any:
-    """The result of the function with that dotted name. Only that function's module is imported."""
-    module, _, name = function.rpartition(".")
-    return getattr(import_module(module), name)(*arguments)
+# Each of the following imports what it alone calls: a shell waits for it.
 
 
 def _answers(session: Base, _: str) -> Iterable[str]:
-    return [row.trace_id for row in _call("kb.operations.answers.records.list_answers", session, _MOST)]
+    from kb.operations.answers.records import list_answers
+
+    return [row.trace_id for row in list_answers(session, _MOST)]
 
 
 def _sessions(session: Base, _: str) -> Iterable[str]:
-    return [row.session_id for row in _call("kb.operations.answers.records.list_sessions", session)]
+    from kb.operations.answers.records import list_sessions
+
+    return [row.session_id for row in list_sessions(session)]
 
 
 def _runs(session: Base, _: str) -> Iterable[str]:
-    return [row.label for row in _call("kb.operations.evaluate.runs.list_runs", session)]
+    from kb.operations.evaluate.runs import list_runs
+
+    return [row.label for row in list_runs(session)]
 
 
 def _values(name: str) -> Callable[[Base, str], Iterable[str]]:
     """The values that documents have for the filter of that name."""
-    return lambda session, _: _call("kb.operations.inspect.listing.filter_values", session, name)
+
+    def values(session: Base, _: str) -> Iterable[str]:
+        from kb.operations.inspect.listing import filter_values
+
+        return filter_values(session, name)
+
+    return values
 
 
 def _paths(session: Base, typed: str) -> Iterable[str]:
-    found: list[str] = _call("kb.operations.inspect.listing.complete_path", session, typed, _PATHS_LOOKED_AT)
-    return found
+    from kb.operations.inspect.listing import complete_path
+
+    return complete_path(session, typed, _PATHS_LOOKED_AT)
 
 
 def _places(session: Base, typed: str) -> Iterable[str]:
     """The numbers and citations of the list that was shown last, then paths."""
-    shown = _call("kb.operations.answers.last_shown.last_shown", session.config.last_shown)
+    from kb.operations.answers.last_shown import last_shown
+
+    shown = last_shown(session.config.last_shown)
     places = () if shown is None else shown.places
     numbers, uris = (str(each.number) for each in places), (each.citation.to_uri() for each in places)
     return [*numbers, *uris, *_paths(session, typed)]
@@ -118,12 +129,15 @@ def _conditions(session: Base, typed: str) -> Iterable[str]:
 
 
 def _symbols(session: Base, typed: str) -> Iterable[str]:
-    found: list[str] = _call("kb.operations.inspect.listing.complete_symbol", session, typed, _MOST)
-    return found
+    from kb.operations.inspect.listing import complete_symbol
+
+    return complete_symbol(session, typed, _MOST)
 
 
 def _models(session: Base, _: str) -> Iterable[str]:
-    return [status.name for status in _call("kb.operations.admin.setup.model_statuses", session.config)]
+    from kb.operations.admin.setup import model_statuses
+
+    return [status.name for status in model_statuses(session.config)]
 
 
 def _kinds(session: Base, typed: str) -> Iterable[str]:
@@ -139,7 +153,9 @@ def _keys(session: Base, _: str) -> Iterable[str]:
 
 
 def _schemas(_: Base, __: str) -> Iterable[str]:
-    return list(_call("kb.wire.schemas.json_schemas"))
+    from kb.wire.schemas import json_schemas
+
+    return list(json_schemas())
 
 
 # By a parameter's name, or by its command's and its own; `file` and `dir` leave it to the shell.
