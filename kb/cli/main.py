@@ -42,7 +42,7 @@ COMMANDS = {
     "status": ("state", "Show what is indexed, when, and what is pending."),
     "source": ("sources", "Add, remove, rename and move further folders of the knowledge base."),
     "vault": ("vaults", "Add, list and remove named knowledge bases."),
-    "trust": ("trust", "Use the knowledge base of a project, as its .kb/config.toml is now."),
+    "trust": ("setup", "Use the knowledge base of a project, as its .kb/config.toml is now."),
     "list": ("inspect", "List what is indexed."),
     "inspect": ("inspect", "Show all stored data of one document, chunk or name in code."),
     "models": ("setup", "Install and check the models that find passages by meaning."),
