@@ -22,6 +22,7 @@ def lack(question: str, text: str, *headings: str, before: str = "", is_own: boo
     [
         ("what is a deadlock?", "A *deadlock* is a state in which two processes wait for each other."),
         ("What are workspaces", "Workspaces: several packages in one folder."),
+        ("what is staged publishing", "Staged publishing allows maintainers to approve a release."),
         ("what does MTU mean", "The largest frame that passes is called the MTU."),
         ("멱등성이 뭐야?", "**멱등성**(idempotency)은 여러 번 해도 결과가 같은 성질이다."),
         ("해시 충돌이란?", "두 키가 같은 칸에 놓이는 것을 해시 충돌이라고 한다."),

@@ -50,6 +50,10 @@ NOTES = {
         "# Scope\n\n## Description\n\nA scope groups related packages.\n\n## Scope and registries\n\n"
         "A scope is bound to a registry: scope by scope, what a scope is bound to is kept.\n"
     ),
+    "lease.md": (
+        f"# Lease\n\n## Description\n\nWho has a lease holds a lock for a time. {'It is then given back. ' * 15}\n"
+        + "".join(f"\n## Lease {at}\n\nLease, lease and lease: {at} leases.\n" for at in range(14))
+    ),
     "layers.md": "# Layers\n\nThere are several layers of storage, several caches and a disk behind all of them.\n",
     "src/boiler.py": "# E99은 점화 불량을 뜻한다.\nLIMIT = 3\n",
 }  # fmt: skip
@@ -209,6 +213,15 @@ def test_a_term_that_is_to_be_defined_finds_what_it_is_the_heading_of(
     assert hits[0].doc_path == path
     assert begins in hits[0].text
     assert len(hits) <= k
+
+
+def test_the_beginning_of_the_document_of_a_term_is_found_though_it_is_not_among_the_first_hits(
+    ask: Callable[..., SearchResult],
+) -> None:
+    assert all("## Description" not in hit.text for hit in ask("lease").hits)
+    found = ask("what is a lease", k=2)
+    assert "## Description" in found.hits[0].text
+    assert (len(found.hits), found.query.k) == (2, 2)
 
 
 @pytest.mark.parametrize("mode", MODES)

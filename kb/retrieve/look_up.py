@@ -104,12 +104,13 @@ def held_first(
 ) -> SearchResult:
     """The result with those hits first that contain the question's words, by grade; at most `query.k` hits.
 
-    Before them comes the beginning of a section or document that is headed by the term the question wants defined, if
-    it is one of the first `SHOWN` hits. A definition in source code that the question names has the highest grade. A
-    hit in another language than the question cannot contain its words and comes later, but the best three of the first
-    ten stay among the ten. Hits with the same kind of score exchange their scores, so that scores fall with the rank.
+    Before them comes the beginning of a section or document that is headed by the term the question wants defined, if a
+    part of it is one of the first `SHOWN` hits. A definition in source code that the question names has the highest
+    grade. A hit in another language than the question cannot contain its words and comes later, but the best three of
+    the first ten stay among the ten. Hits with the same kind of score exchange their scores, so that scores fall with
+    the rank.
     """
-    headed = None if term is None else _headed_by(term, result.hits[:SHOWN])
+    headed = None if term is None else _headed_by(term, result.hits)
     if not held and term is None:
         return result
     grades = {each.chunk_id: each.grade for each in held}
@@ -143,16 +144,18 @@ def held_first(
 
 
 def _headed_by(term: str, hits: Sequence[Passage]) -> str | None:
-    """The chunk that begins the section whose heading asks for the term, or else the document of that title."""
+    """The chunk that begins the section whose heading asks for the term, or else the document of that title, if one of
+    the first `SHOWN` hits is of it.
+    """
     folded = folded_name(term)
     if not folded:
         return None
     notes = [hit for hit in hits if hit.score_kind != "code"]
     for names in (_asked_by_heading, _titles):
-        found = [hit for hit in notes if folded in names(hit)]
-        of_first = [hit for hit in found if (hit.doc_id, names(hit)) == (found[0].doc_id, names(found[0]))]
-        if of_first:
-            return min(of_first, key=lambda hit: hit.chunk_rowid).chunk_id
+        first = next((hit for hit in notes[:SHOWN] if folded in names(hit)), None)
+        if first is not None:
+            found = [hit for hit in notes if (hit.doc_id, names(hit)) == (first.doc_id, names(first))]
+            return min(found, key=lambda hit: hit.chunk_rowid).chunk_id
     return None
 
 

@@ -48,7 +48,7 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
         source = _source(base, asked)
         read = read_question(base, asked)
         term = wanted_term(asked, read)
-        widened = asked if term is None else asked._replace(k=max(asked.k, SHOWN))
+        widened = asked if term is None else asked._replace(k=max(asked.k, SHOWN, base.config.search.candidate_depth))
         result = _with_code(base, widened, _among_notes(base, widened, read, source))
         result = held_first(result, asked, read.held, term)
         if asked is not query:
