@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import apsw
@@ -321,7 +321,8 @@ def _provenance_json(read: ReadDocument, now: str) -> str:
 
 def _by_fields(value: object) -> dict[str, object]:
     """The fields of a payload by name, for JSON."""
-    return {each.name: getattr(value, each.name) for each in fields(value)}  # type: ignore[arg-type]
+    names: tuple[str, ...] = type(value).__slots__  # type: ignore[attr-defined]  # of the dataclass
+    return {name: getattr(value, name) for name in names}
 
 
 _dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_by_fields).encode

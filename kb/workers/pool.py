@@ -116,8 +116,10 @@ class _Worker(Generic[Key]):
     quiet_from_cpu_s: float = 0.0
     next_look: float = 0.0
 
-    def note_progress(self) -> None:
-        """Restarts both limits, since the task has made progress."""
+    def note_progress(self, limits: Limits) -> None:
+        """Restarts both limits, if there are any, since the task has made progress."""
+        if limits.quiet_cpu_s is None:
+            return
         self.quiet_since = monotonic()
         self.quiet_from_cpu_s = tree_cpu_s(self.spawned.process.pid)
         self.next_look = self.quiet_since + _LOOK_S
@@ -194,12 +196,12 @@ class WorkerPool(Generic[Key]):
         idlest = min(self._workers, key=lambda each: len(each.tasks), default=None)
         worker = self._start() if idlest is None or (idlest.tasks and len(self._workers) < self._size) else idlest
         worker.tasks.append(task)
-        worker.note_progress()
+        worker.note_progress(self._limits)
         with suppress(BrokenPipeError, ConnectionResetError):  # a dead process shows in `replies`
             worker.spawned.inbox.send_bytes(task.message)
 
     def _answered(self, worker: _Worker[Key], reply: Told | Returned) -> Iterator[tuple[Key, Told | Returned | Lost]]:
-        worker.note_progress()
+        worker.note_progress(self._limits)
         if isinstance(reply, Told):
             yield worker.tasks[0].key, reply
         elif reply.is_sound:

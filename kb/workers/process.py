@@ -169,7 +169,8 @@ def _spent_by_proc() -> Spent:
     spent: Spent = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):
         with suppress(OSError):  # it has ended
-            fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b") ")[2].split()
+            with open(f"/proc/{name}/stat", "rb", buffering=0) as stat_file:
+                fields = stat_file.read().rpartition(b") ")[2].split()
             spent[int(name)] = int(fields[1]), sum(map(int, fields[11:15])) / ticks
     return spent
 

@@ -10,6 +10,7 @@ batches ─┬─▶ a process: read, cut, its words ─┬─▶ stored in orde
 
 from __future__ import annotations
 
+import copyreg
 import os
 import sys
 from collections import deque
@@ -18,11 +19,24 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from kb.domain.documents import SourceFile
+from kb.domain.documents import (
+    Block,
+    Chunk,
+    Code,
+    Document,
+    Heading,
+    Link,
+    List,
+    Metadata,
+    SourceFile,
+    Table,
+    Text,
+)
 from kb.domain.ids import AssetId
 from kb.domain.ingest_events import AssetFinished, AssetStarted
 from kb.domain.kinds import MEMBER, family_of
 from kb.domain.results.ingest import IngestItem, StageTimes
+from kb.domain.spans import CodeSpan, LineSpan
 from kb.errors import FileError, PasswordNeeded
 from kb.extract.registry import extractor_of
 from kb.operations.ingest.read import ChangedFile, ReadBatch, Reading, ReadingRules, analyse_korean, read_changed
@@ -164,6 +178,30 @@ def _take(run: IngestRun, ahead: _Ahead, reply: Told | Returned | Lost, rules: R
         run.report.notes += [note] if note not in run.report.notes else []
         ahead.read = _read_here(ahead.batch, rules, run.report.stages)
     return isinstance(reply, Lost)
+
+
+def _by_values(record: object) -> tuple[type, tuple[object, ...]]:
+    names: tuple[str, ...] = type(record).__slots__  # type: ignore[attr-defined]  # of the dataclass
+    return type(record), tuple(getattr(record, name) for name in names)
+
+
+# A worker's results are pickled by their values: a dataclass with slots looks up its fields for each object, twice.
+for _sent in (
+    ReadDocument,
+    Document,
+    Metadata,
+    Block,
+    Heading,
+    Text,
+    List,
+    Code,
+    Table,
+    Link,
+    Chunk,
+    LineSpan,
+    CodeSpan,
+):
+    copyreg.pickle(_sent, _by_values)
 
 
 def read_batch(tell: Tell, batch: Batch, rules: ReadingRules) -> tuple[ReadBatch, StageTimes]:
