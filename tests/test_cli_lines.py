@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -274,18 +275,20 @@ class Screen(io.StringIO):
         return True
 
 
-def on_screen(vault: Vault, args: tuple[str, ...], columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
+def on_screen(
+    vault: Vault, args: tuple[str, ...], columns: int, monkeypatch: pytest.MonkeyPatch, *, errors_too: bool = False
+) -> str:
     """What a terminal of so many columns shows of one call of kb."""
-    return shown_of(("--config", str(vault.config), *args), columns, monkeypatch)
+    return shown_of(("--config", str(vault.config), *args), columns, monkeypatch, errors_too=errors_too)
 
 
-def shown_of(args: tuple[str, ...], columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
+def shown_of(args: tuple[str, ...], columns: int, monkeypatch: pytest.MonkeyPatch, *, errors_too: bool = False) -> str:
     """The same of a call that needs no vault."""
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TERM", "xterm-256color")
     out, err = Screen(), io.StringIO()
     err.isatty = lambda: False  # type: ignore[method-assign]
-    with redirect_stdout(out), redirect_stderr(err):
+    with redirect_stdout(out), redirect_stderr(out if errors_too else err):
         main(list(args))
     return shown_text(out.getvalue())
 
@@ -380,16 +383,51 @@ def test_a_first_ingest_tells_on_a_screen_what_was_read_and_what_was_not(tmp_pat
     assert ran.stdout.count("\n") + ran.stderr.count("\n") < 24
 
 
-def test_very_many_different_errors_are_cut_to_a_screen(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, {})
+def _troubled(tmp_path: Path) -> Vault:
+    """A folder with something of every kind of trouble, and files of many kinds that kb does not read."""
+    vault = make_vault(tmp_path, {f"n{number}.md": f"# Note {number}\n" for number in range(25)})
     for number in range(40):
         (vault.root / f"{number:02}.ics").write_bytes(b"\xff" * (number + 1) + b"BEGIN:VEVENT\nSUMMARY:a")
+        (vault.root / f"{number:02}.canvas").write_text('{"nodes": ' + "[" * number, encoding="utf-8")
         (vault.root / f"{number:02}.eml").write_bytes(
             b"Subject: a\nContent-Disposition: attachment; filename=%d.pdf\n\nx" % number
         )
+        (vault.root / f"{number:02}.docx").write_bytes(b"PK%d" % number)
+        (vault.root / f"{number:02}.html").touch()
+        (vault.root / f"data.x{number:02}").touch()
+    for number in range(3):
+        (vault.root / f"locked{number}.pptx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(number))
+        (vault.root / f"gone{number}.md").symlink_to("/nowhere/gone.md")
+        os.mkfifo(vault.root / f"pipe{number}.md")
+    return vault
+
+
+def test_very_many_different_errors_are_told_by_their_kind(tmp_path: Path) -> None:
+    vault = _troubled(tmp_path)
     ran = kb_in(vault)("ingest", "--no-embed", "--summary-only")
-    assert "more lines of this, which --json gives by file" in ran.stderr
-    assert ran.stdout.count("\n") + ran.stderr.count("\n") < 48  # narrow terminals fold
+    assert ran.stderr.splitlines()[:4] == [
+        "  ✗ 80 damaged, or not of their kind: 00.canvas and 79 more; open it in its program and save it again",
+        "  ✗ 3 links to nowhere: gone0.md and 2 more; repair or delete it",
+        "  ✗ 3 encrypted: locked0.pptx and 2 more; save a copy without a password",
+        "  ✗ 3 no regular files: pipe0.md and 2 more; a folder, FIFO, socket or device has no content of its own to "
+        "index",
+    ]
+    assert "  … each file with its reason: kb ingest --retry --json\n" in ran.stderr
+    assert "left out by rules: 40 empty (00.html)\n" in ran.stdout
+    shown = kb_in(vault)("status").stdout
+    assert "not read     80 damaged, or not of their kind: 00.canvas and 79 more; open it in its program" in shown
+    assert "left out     40 empty (00.html)\n" in shown
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_report_and_the_status_of_a_troubled_folder_fit_a_terminal(
+    width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = _troubled(tmp_path)
+    for command in (("ingest", "--no-embed"), ("ingest", "--no-embed"), ("status",)):
+        shown = on_screen(vault, command, width, monkeypatch, errors_too=True)
+        assert "40 empty (00.html)" in " ".join(shown.split())
+        assert len(shown.rpartition("\r")[2].strip().splitlines()) < 24, shown
 
 
 def test_errors_are_told_before_warnings_and_places_in_files_make_no_other_warning(tmp_path: Path) -> None:

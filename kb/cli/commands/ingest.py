@@ -1,20 +1,16 @@
-"""`kb ingest` and `kb ingest-file`; an ingest's report: the counts, then what needs attention."""
+"""`kb ingest` and `kb ingest-file`."""
 
 from __future__ import annotations
 
-import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 import click
 
 from kb.cli.call import Call, json_option, pass_call
+from kb.cli.output.ingest_report import show_report
 from kb.cli.output.printing import echo_folded, print_json, print_json_with_list
 from kb.cli.output.progress import ingest_progress, interruptible
-from kb.domain.kinds import KINDS, family_of, media_type_of
-from kb.domain.results.ingest import IngestReport, LinksOutside
+from kb.domain.kinds import KINDS
 from kb.domain.text import plain_line
 from kb.errors import FileTooLarge, UsageError
 from kb.operations.ingest.external import Added, ExternalContent, add_external, read_external
@@ -23,14 +19,6 @@ from kb.operations.ingest.requests import ingest_request, media_families
 
 _STDIN_NAME = "stdin.md"
 _MB = 1_000_000
-
-SHOWN_ITEMS = 20
-_SHOWN_KINDS = 40
-_SHOWN_LINKS = 3
-_SAME_PLACES = 3
-_MOST_LINES = 16
-_PLACE = re.compile(r"\b(byte|column|line|offset) \d[\d,]*")
-MARKS = {"new": "+", "updated": "~", "moved": ">", "removed": "-"}
 
 
 @click.command(
@@ -94,7 +82,7 @@ def ingest_command(
     with interruptible(ingest_progress(as_json=as_json)) as handle:
         report = ingest(request, handle)
     if not as_json:
-        _show_report(report, summary_only=summary_only)
+        show_report(report, summary_only=summary_only)
     elif summary_only:
         print_json(report)
     else:
@@ -151,7 +139,7 @@ def ingest_file_command(
     else:
         echo_folded(plain_line(added.workspace_path), head=_copied(added))
         if not dry_run:
-            _show_report(report, summary_only=True)
+            show_report(report, summary_only=True)
     return 2 if report.counts.errors else 0
 
 
@@ -169,109 +157,3 @@ def _stdin(limit_mb: int) -> bytes:
     if len(data) > limit_mb * _MB:
         raise FileTooLarge(f"more than {limit_mb} MB on standard input", "the limit is indexing.max_file_mb")
     return data
-
-
-def _show_report(report: IngestReport, *, summary_only: bool) -> None:
-    """Prints the changes: always warnings and errors; single files only of a dry run or a small run."""
-    counts = report.counts
-    changed_count = counts.new + counts.updated + counts.moved + counts.removed
-    if not summary_only and (report.dry_run or changed_count <= SHOWN_ITEMS):
-        for item in report.items:
-            if item.kind not in MARKS:
-                continue
-            origin = f"  (from {plain_line(item.moved_from)})" if item.moved_from else ""
-            echo_folded(f"{plain_line(item.doc_path)}{origin}", head=f"  {MARKS[item.kind]} ")
-    for head, line in _shortened(_attention(report)):
-        echo_folded(line, head=head, err=True)
-    head = "would be: " if report.dry_run else "stopped: " if report.aborted else ""
-    changes = f"{counts.new} new, {counts.updated} updated, {counts.moved} moved, {counts.removed} removed"
-    changes += f", {counts.unchanged} unchanged, {counts.errors} error{'' if counts.errors == 1 else 's'}"
-    work = f"{counts.chunks_indexed} chunks, {counts.embeddings_indexed} vectors, {report.duration_ms / 1000:.1f} s"
-    echo_folded(f"{changes}  ({work})", head=head)
-    if changed_count > SHOWN_ITEMS:
-        echo_folded(_read(report), head="read: ")
-    for note in report.notes:
-        echo_folded(plain_line(note), head="note: ", err=True)
-    if counts.still_unread:
-        files = "1 file is" if counts.still_unread == 1 else f"{counts.still_unread:,} files are"
-        echo_folded(f"{files} unread as before: kb status says why, kb ingest --retry reads them again")
-    if report.unsupported:
-        echo_folded(_kinds(report.unsupported), head="not read: ")
-    reasons = [f"{count} by {reason}" for reason, count in sorted(report.skipped_by_reason.items())]
-    if report.not_included:
-        reasons.append(f"{report.not_included} not in workspace.include")
-    if reasons:
-        echo_folded(", ".join(reasons), head="left out by rules: ")
-    if report.links_outside.count:
-        echo_folded(_links(report.links_outside))
-
-
-_Line: TypeAlias = tuple[str, str]
-"""The head of a line, and what it says."""
-
-
-def _attention(report: IngestReport) -> Iterator[_Line]:
-    """Errors, then warnings: `a.md: empty file: no text`; what is said of many files is said once, and before others.
-
-    Places in files make no difference.
-    """
-    warned: dict[tuple[str, str], list[_Line]] = {}
-    failed: dict[tuple[str, str], list[_Line]] = {}
-    for item in report.items:
-        path = plain_line(item.doc_path)
-        for warning in item.warnings:
-            kind, _, note = plain_line(warning).partition(": ")
-            what = f"{kind.replace('_', ' ')}: {note}"
-            warned.setdefault((_PLACE.sub(r"\1 …", what), ""), []).append((path, what))
-        if item.error is not None:
-            what, hint = plain_line(item.error.message), plain_line(item.error.hint or "")
-            failed.setdefault((_PLACE.sub(r"\1 …", what), hint), []).append((path, what))
-    for mark, said in (("✗", failed), ("!", warned)):
-        for (common, hint), each in sorted(said.items(), key=lambda group: -len(group[1])):
-            paths = [path for path, _ in each]
-            of_each = [f"{path}: {what}" for path, what in each]
-            for line in of_each if len(each) <= _SAME_PLACES else [_of_many(common, paths)]:
-                yield f"  {mark} ", line
-            if hint:
-                yield "      hint: ", hint
-
-
-def _of_many(what: str, paths: Sequence[str]) -> str:
-    return f"{what} in {len(paths)} files: {', '.join(paths[:_SAME_PLACES])} and {len(paths) - _SAME_PLACES} more"
-
-
-def _shortened(lines: Iterable[_Line]) -> Iterator[_Line]:
-    """The first lines, and how many more there are."""
-    every = list(lines)
-    shown = every if len(every) <= _MOST_LINES else every[: _MOST_LINES - 1]
-    yield from shown
-    if len(every) > len(shown):
-        yield "  … ", f"{len(every) - len(shown)} more lines of this, which --json gives by file"
-
-
-def _read(report: IngestReport) -> str:
-    """`120 markdown, 30 html`: the files that were read, by kind, the commonest first."""
-    read = (media_type_of(item.doc_path) for item in report.items if item.kind in ("new", "updated"))
-    families = Counter(family_of(media_type) if media_type else "others" for media_type in read)
-    return ", ".join(f"{count:,} {family}" for family, count in families.most_common()) or "nothing"
-
-
-def _links(links: LinksOutside) -> str:
-    """`2 links lead out of the workspace: a → /b, c → /d (followed; …)`."""
-    named = [f"{plain_line(path)} → {plain_line(target)}" for path, target, _ in links.named[:_SHOWN_LINKS]]
-    if links.count > len(named):
-        named.append(f"{links.count - len(named)} more")
-    what = "1 link leads" if links.count == 1 else f"{links.count} links lead"
-    setting = "workspace.follow_outside"
-    treated = f"followed; {setting} = false leaves them out" if links.followed else f"left out by {setting}"
-    return f"{what} out of the workspace: {', '.join(named)} ({treated})"
-
-
-def _kinds(unsupported: Mapping[str, int]) -> str:
-    """`12 .docx, 3 .hwp, 1 without an extension`: the commonest first; a long list is cut and points to `--json`."""
-    ordered = sorted(unsupported.items(), key=lambda each: (-each[1], each[0]))
-    parts = [f"{count} {plain_line(kind) or 'without an extension'}" for kind, count in ordered[:_SHOWN_KINDS]]
-    if len(ordered) > _SHOWN_KINDS:
-        others = ordered[_SHOWN_KINDS:]
-        parts.append(f"{sum(count for _, count in others)} of {len(others)} other kinds, which --json names")
-    return ", ".join(parts)

@@ -13,6 +13,7 @@ import click
 
 from kb.cli.call import Call, in_each_vault, json_option, pass_call
 from kb.cli.entry import config_path
+from kb.cli.output.ingest_report import short_hint
 from kb.cli.output.printing import (
     BAD,
     GOOD,
@@ -31,6 +32,7 @@ from kb.cli.watch_socket import watching_process
 from kb.config import Config
 from kb.domain.checks import Diagnosis, State
 from kb.domain.embeddings import VectorAddress
+from kb.domain.results.ingest import UNREAD_WORDS
 from kb.domain.results.inspection import BaseStatus, Job, UnreadGroup
 from kb.domain.results.viewing import BrokenLinks
 from kb.domain.text import counted, plain_line
@@ -41,6 +43,7 @@ from kb.operations.inspect.self_report import introspect
 from kb.operations.inspect.status import base_status, last_run
 
 _UNREAD_ROWS = 7
+_SHOWN_KINDS = 8
 
 _MARKS: Mapping[State, tuple[str, Style]] = {
     "ok": ("✓", GOOD),
@@ -69,7 +72,7 @@ def status_command(call: Call, as_json: bool) -> None:
         did = {"new": run.new_count, "updated": run.updated_count, "moved": run.moved_count}
         did |= {"removed": run.removed_count, "not read": run.error_count}
         last += f" ({_most_first(did) or 'nothing new'}{', stopped' if run.aborted else ''})"
-    kinds = "; ".join(filter(None, map(_most_first, (status.kinds, status.languages))))
+    kinds = "; ".join(filter(None, map(_most_first, (_by_family(status.kinds), status.languages))))
     held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
     watcher = watching_process(config_path(str(call.config.file) if call.config.file else None))
     rows = [
@@ -118,15 +121,30 @@ def _job_row(job: Job) -> tuple[str, str] | None:
 
 
 def _unread_rows(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:
-    """A row for each kind and reason of files that are not read; if there are many, only the first."""
-    shown = groups if len(groups) <= _UNREAD_ROWS else groups[: _UNREAD_ROWS - 1]
-    for name, group in zip(("not read", *[""] * len(groups)), shown, strict=False):
-        hint = f" ({group.hint})" if group.hint else ""
-        more = group.files - len(group.examples)
-        paths = ", ".join(group.examples) + f" and {more:,} more" * bool(more)
-        yield name, f"{group.files:,} {group.family or 'places'}: {group.why}{hint}: {paths}"
-    if rest := groups[len(shown) :]:
-        yield "", f"{sum(group.files for group in rest):,} more, for {len(rest)} reasons that --json gives"
+    """A row for each reason of files that are not read, in the words of an ingest's report; rules share one row."""
+    by_reason: dict[tuple[str, str], list[UnreadGroup]] = {}
+    for group in groups:
+        by_reason.setdefault((group.outcome, group.why if group.outcome == "waiting" else group.code), []).append(group)
+    ordered = sorted(by_reason.values(), key=lambda each: -sum(group.files for group in each))
+    failed = [each for each in ordered if each[0].outcome != "left out"]
+    name = "not read"
+    for each in failed if len(failed) <= _UNREAD_ROWS else failed[: _UNREAD_ROWS - 1]:
+        files = sum(group.files for group in each)
+        words = each[0].why if len(each) == 1 else UNREAD_WORDS.get(each[0].code) or each[0].why
+        path, hint = each[0].examples[0], next((group.hint for group in each if group.hint), None)
+        more = f" and {files - 1:,} more" if files > 1 else ""
+        yield name, f"{files:,} {words}: {path}{more}" + (f"; {short_hint(hint)}" if hint else "")
+        name = ""
+    if rest := failed[_UNREAD_ROWS - 1 :] if len(failed) > _UNREAD_ROWS else []:
+        yield (
+            "",
+            f"{sum(group.files for each in rest for group in each):,} more, for {len(rest)} reasons that --json gives",
+        )
+    if ruled := [each for each in ordered if each[0].outcome == "left out"]:
+        counted_by = [
+            f"{sum(group.files for group in each):,} {each[0].code} ({each[0].examples[0]})" for each in ruled
+        ]
+        yield "left out", ", ".join(counted_by)
 
 
 def _of_sources(config: Config, status: BaseStatus) -> list[tuple[str, str]]:
@@ -141,6 +159,16 @@ def _of_sources(config: Config, status: BaseStatus) -> list[tuple[str, str]]:
         )
         for each in config.sources.further
     ]
+
+
+def _by_family(kinds: Mapping[str, int]) -> Mapping[str, int]:
+    """The counts by media type; by the part before the slash if there are many."""
+    if len(kinds) <= _SHOWN_KINDS:
+        return kinds
+    families = Counter[str]()
+    for kind, count in kinds.items():
+        families[kind.partition("/")[0]] += count
+    return families
 
 
 def _most_first(counts: Mapping[str, int]) -> str:

@@ -19,8 +19,8 @@ from typing import Any, Literal
 import click
 
 from kb.cli.call import Call, pass_call
-from kb.cli.commands.ingest import MARKS, SHOWN_ITEMS
 from kb.cli.entry import config_path
+from kb.cli.output.ingest_report import MARKS, SHOWN_ITEMS
 from kb.cli.output.printing import echo_folded
 from kb.cli.output.progress import duration
 from kb.cli.watch_ingest import NOT_TAKEN, ingest_command_line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
@@ -41,18 +41,24 @@ def echo_folded(
 
     With `links_to` every piece of the text is a link to that file.
     """
+    for before, piece in folded(text, head, err=err):
+        shown = styled(piece, style) if style and not err else piece
+        click.echo(before + (link(shown, links_to) if links_to and shown else shown), err=err)
+
+
+def folded(text: str, head: str, *, err: bool = False) -> Iterator[tuple[str, str]]:
+    """The lines that `echo_folded` prints: what is before the text, and the piece of the text."""
     stream = sys.stderr if err else sys.stdout
     width = columns() if stream.isatty() else 0
     indent = " " * width_cells(click.unstyle(head))
     if 0 < width < min(len(indent) + _LEAST_CELLS, len(indent) + width_cells(text)):
         bare = click.unstyle(head).rstrip()
         for start, end in fold(bare, width):
-            click.echo(bare[start:end] if width_cells(bare) > width else head.rstrip(), err=err)
+            yield bare[start:end] if width_cells(bare) > width else head.rstrip(), ""
         head = indent = " " * _INDENT_CELLS
     pieces = [text[start:end] for start, end in fold(text, width - len(indent))] if width else [text]
     for at, piece in enumerate(pieces):
-        shown = styled(piece, style) if style and not err else piece
-        click.echo((indent if at else head) + (link(shown, links_to) if links_to else shown), err=err)
+        yield indent if at else head, piece
 
 
 def echo_text(text: str) -> None:

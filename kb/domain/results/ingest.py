@@ -17,6 +17,21 @@ from kb.errors import KbError
 Unread = Literal["failed", "left out", "waiting"]
 """Why a file is not read: its bytes, a rule about its content, or an engine that is not there."""
 
+UNREAD_WORDS: Mapping[str, str] = {
+    "extract_failed": "damaged, or not of their kind",
+    "engine_failed": "fail in their engine",
+    "password_needed": "encrypted",
+    "file_too_large": "too large",
+    "file_unreadable": "not readable",
+    "file_vanished": "links to nowhere",
+    "file_not_regular": "no regular files",
+    "path_not_unicode": "named in no UTF-8",
+    "archives_off": "archives",
+    "engine_off": "for engines that are off",
+    "model_missing": "for engines that are not installed",
+}
+"""What files are that are not read, by the code of the reason; for others the code says it."""
+
 EXAMPLES_PER_REASON = 5
 LINKS_NAMED = 50
 ITEMS_PER_PACK = 200

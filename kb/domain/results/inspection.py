@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from kb.domain.documents import BlockKind, LinkKind
 from kb.domain.on_wire import Wire, on_wire
-from kb.domain.results.ingest import IngestItemError, Unread
+from kb.domain.results.ingest import UNREAD_WORDS, IngestItemError, Unread
 from kb.domain.sources import TrustLevel
 from kb.domain.spans import SourceSpan
 from kb.domain.symbols import Symbol, SymbolUse
@@ -365,7 +365,7 @@ class UnreadGroup(NamedTuple):
     @property
     def why(self) -> str:
         """The reason in words."""
-        return self.message or self.code.replace("_", " ")
+        return self.message or UNREAD_WORDS.get(self.code) or self.code.replace("_", " ")
 
     @property
     def examples(self) -> list[str]:
