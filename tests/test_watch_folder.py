@@ -22,6 +22,7 @@ from watching import KB, children, environment, watch
 from kb.cli.call import Call
 from kb.cli.commands import watch as watch_module
 from kb.cli.commands.watch import _Keeper
+from kb.cli.watch_ingest import ingest_command_line
 from kb.operations.admin.service import watch_service
 from kb.scan.changes import is_remote
 from kb.scan.walk import concern_of
@@ -169,6 +170,15 @@ def test_an_ingest_that_was_killed_is_told_and_followed_by_another(
     with pytest.raises(KeyboardInterrupt):
         keeper.keep(polling=False)
     assert "kb ingest was ended by signal 9" in capsys.readouterr().out
+
+
+def test_an_ingest_of_the_watch_says_in_words_what_is_wrong(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, settings=NO_VECTORS)
+    vault.sqlite.parent.parent.mkdir(parents=True, exist_ok=True)
+    vault.sqlite.parent.write_text("no folder", encoding="utf-8")
+    command = ingest_command_line(Call(str(vault.config), (), False, False))
+    ran = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert ran.stderr.startswith("error: ")
 
 
 def test_a_source_that_is_added_is_watched_from_then_on(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ _POLL_S = 0.2
 
 
 def ingest_command_line(call: Call, *options: str) -> list[str]:
-    """The command of an ingest for `kb watch` with the configuration of this call."""
-    return [sys.executable, "-P", "-m", "kb", *call.same_options(), "ingest", "--json", "--for-watch", *options]
+    """The command of an ingest for `kb watch` with the configuration of this call: JSON, and errors in words."""
+    return [sys.executable, "-P", "-m", "kb", *call.same_options(), "ingest", "--for-watch", *options]
 
 
 def ingest_for_watch(call: Call, request: IngestRequest) -> int:
