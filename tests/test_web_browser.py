@@ -347,10 +347,10 @@ def test_a_question_is_answered_in_steps_which_stay_with_the_answer(browser: Bro
         page.wait_for_selector("#reader .cited")
         page.locator("#question").fill(RETRY)
         page.keyboard.press("Control+Enter")
-        page.get_by_role("button", name="Answer in steps").click()
+        page.get_by_role("button", name="In steps").click()
         page.get_by_text("Why?").click()
         page.get_by_text("it is one question").wait_for()
-        assert page.get_by_role("button", name="Answer in steps").count() == 0
+        assert page.get_by_role("button", name="In steps").count() == 0
         assert (watched.faults, watched.foreign) == ([], [])
 
 

@@ -117,7 +117,7 @@ def test_a_conversation_is_shown_with_its_turns_and_found_by_its_address(
             f"## {FURTHER}",
             f"## {RETRY}",
         ]
-        page.get_by_role("button", name="Show the hits").click()
+        page.get_by_role("button", name="Show hits").click()
         page.wait_for_selector("a.hit mark")
         assert page.locator("#question").input_value() == RETRY
         if may_write:

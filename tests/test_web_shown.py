@@ -107,6 +107,22 @@ def test_a_further_hit_without_a_section_is_one_line_of_its_words(browser: Brows
         assert watched.faults == []
 
 
+def test_a_hit_parts_the_cells_of_a_table_and_cuts_its_folders_before_its_name(
+    browser: Browser, tmp_path: Path
+) -> None:
+    table = "| Part | Price |\n|---|---|\n| cable | 12 |\n| hose | 30 |\n"
+    vault = indexed_vault(tmp_path, {f"{'a long folder/' * 6}prices of the parts.md": f"# Prices\n\n{table}"})
+    with serving(vault) as served, let_in(browser, served) as watched:
+        page = watched.page
+        page.set_viewport_size({"width": 390, "height": 760})
+        watched.go(served, "/?q=cable")
+        page.wait_for_selector("a.hit mark")
+        assert page.locator(".snippet").inner_text() == "Part · Price · cable · 12 · hose · 30"
+        assert page.locator(".file").evaluate("(shown) => shown.scrollWidth <= shown.clientWidth")
+        assert page.locator(".folder").evaluate("(shown) => shown.scrollWidth > shown.clientWidth")
+        assert watched.faults == []
+
+
 def test_the_words_of_a_hit_are_tinted_and_a_cited_place_as_a_whole(browser: Browser, served: Served) -> None:
     ground = "() => getComputedStyle(document.querySelector('#reader .cited')).backgroundColor"
     with let_in(browser, served) as watched:

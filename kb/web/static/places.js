@@ -88,6 +88,7 @@ const MARKUP = [
   /\\(?=\s|$)/gu,
   /\{\s*#[\w.-]+\s*\}/gu, // the anchor of a heading
   /^[ \t]*\|?[ \t]*:?-{2,}:?[ \t|:-]*$/gmu,
+  /(?<=\|\s*)…(?=\s*\|)/gu, // what a snippet has in the place of that line
   /<\/?[A-Za-z][^<>]{0,300}>/gu,
   /!?\[\[(?:[^\][|\n]*\|)?(?=[^\][\n]*\]\])/gu,
   /\]\]/gu,
@@ -97,6 +98,7 @@ const MARKUP = [
   /(?<![\p{L}\p{N}])[*_](?=\S)|(?<=\S)[*_](?![\p{L}\p{N}])/gu,
 ];
 
+const CELL = /(?<![|\\])\|(?!\|)/gu; // what is between the cells of a table
 const CALLOUT = /\[![A-Za-z-]+\]/u;
 const QUOTE_MARK = /(?<=\s)>(?=\s)/gu; // of a callout whose lines were joined; elsewhere it may be the writer's
 
@@ -126,16 +128,26 @@ export function inOneLine(text, matches, before) {
   const isMatch = new Set();
   for (const [start, end] of matches) for (let at = toUnit[start]; at < toUnit[end]; at += 1) isMatch.add(at);
   const out = markupOf(text);
+  const isTable = (text.match(CELL) ?? []).length > 2;
   const parts = [];
-  let isBlank = true;
+  let between = ""; // what comes before the next letter
   for (let at = 0; at < text.length; at += 1) {
     if (out.has(at)) continue;
-    const letter = /[\s|]/u.test(text[at]) ? " " : text[at];
-    if (letter === " " && isBlank) continue;
-    isBlank = letter === " ";
-    const on = isMatch.has(at);
-    if (parts.length && parts.at(-1)[1] === on) parts.at(-1)[0] += letter;
-    else parts.push([letter, on]);
+    if (isTable && text[at] === "|") between = " · ";
+    else if (/\s/u.test(text[at])) between ||= " ";
+    else {
+      const on = isMatch.has(at);
+      const last = parts.at(-1);
+      if (last?.[1] === on && (!on || !between || isMatch.has(at - 1))) last[0] += between + text[at];
+      else if (!last) parts.push([text[at], on]);
+      else if (!on) parts.push([between + text[at], on]);
+      else {
+        if (last[1]) parts.push([between, false]);
+        else last[0] += between;
+        parts.push([text[at], on]);
+      }
+      between = "";
+    }
   }
   if (parts.length > 1 && !parts[0][1] && parts[0][0].length > before) {
     const cut = parts[0][0];

@@ -76,7 +76,7 @@ export const TABLE = {
   // Hits.
   // Documents and passages that have the words; hits by meaning come on top.
   found: [
-    (documents, passages, isAll) => `your words: ${one(documents, "document")} · ${passages > 1000 || !isAll ? "1,000+ places" : one(passages, "place")}`,
+    (documents, passages, isAll) => `words in ${one(documents, "document")} · ${passages > 1000 || !isAll ? "1,000+ places" : one(passages, "place")}`,
     (documents, passages, isAll) => `단어가 있는 문서 ${number(documents)}개 · ${passages > 1000 || !isAll ? "1,000곳 이상" : `${number(passages)}곳`}`,
   ],
   hits: [(count) => one(count, "hit"), (count) => `${count}곳`],
@@ -168,7 +168,7 @@ export const TABLE = {
   evidence: ["that the place is about it", "이 내용을 다룰 가능성"],
   right: ["that this answers it", "답일 가능성"],
   wordShare: ["of the question's words there", "질문의 말 중 나오는 비율"],
-  inSteps: ["Answer in steps", "단계별로 답하기"],
+  inSteps: ["In steps", "단계별로"],
   steps: [(count) => (count === 1 ? "Asked in steps; it is one question, and took one" : `In ${count} steps`), (count) => (count === 1 ? "단계별로 물었지만 하나의 질문이라 한 번에 찾았습니다" : `${count}단계로 찾음`)],
   stepsLabel: ["Steps", "단계"],
   whole: ["the question as asked", "질문 그대로"],
@@ -203,7 +203,7 @@ export const TABLE = {
   followUp: ["Ask a follow-up question", "이어서 묻기"],
   followUpLabel: ["A follow-up question to this answer", "이 답변에 이어서 묻기"],
   readAs: [(words) => `Searched as: ${words}`, (words) => `이 말로 찾음: ${words}`],
-  toHits: ["Show the hits", "검색 결과 보기"],
+  toHits: ["Show hits", "결과 보기"],
   // Reading.
   back: ["Results", "결과"],
   views: ["How the note is shown", "보기 방식"],

@@ -49,7 +49,7 @@ function part(title, items) {
 function coverage(slots) {
   if (!slots.length) return h("p", { class: "quiet-line" }, t("nothingEmbedded"));
   return slots.map((slot) =>
-    h("p", { class: "coverage" }, h("label", {}, h("progress", { max: slot.passages, value: slot.embedded }), ` ${t("foundByMeaning", slot.embedded, slot.passages)} (${slot.model_id})`)),
+    h("p", { class: "coverage" }, h("label", {}, slot.embedded < slot.passages ? h("progress", { max: slot.passages, value: slot.embedded }) : null, t("foundByMeaning", slot.embedded, slot.passages), " ", h("span", {}, `(${slot.model_id})`))),
   );
 }
 
@@ -83,11 +83,11 @@ function bars(rows, kinds, most) {
   }));
 }
 
-/** `2 notes, 1 PDF, 24 sources`, the commonest first. */
+/** `2 notes, 1 PDF, 24 sources`, the commonest first, none of them on two lines. */
 function described(rows) {
   const counts = new Map();
   for (const row of rows) counts.set(row.media, (counts.get(row.media) ?? 0) + row.documents);
-  return [...counts].sort(([, one], [, other]) => other - one).map(([media, count]) => t("kindCount", count, media)).join(", ");
+  return [...counts].sort(([, one], [, other]) => other - one).map(([media, count], at) => [at ? ", " : "", h("span", {}, t("kindCount", count, media))]);
 }
 
 const sum = (rows) => rows.reduce((all, row) => all + row.documents, 0);
