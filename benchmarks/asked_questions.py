@@ -91,7 +91,7 @@ def ask_all(base: KnowledgeBase, questions: QuestionSet, *, with_answers: bool) 
     found, answered = [], []
     with open_base(base.config, many=True) as session, session.reading() as opened:
         for each in questions.questions:
-            result = search(opened, SearchQuery(each.text, "hybrid", _FOUND, SearchFilters(as_text=True)))
+            result = search(opened, SearchQuery(each.text, "hybrid", _FOUND, SearchFilters(as_text=True), judged=True))
             found.append(Found(each, tuple(hit.doc_path for hit in result.hits)))
             if with_answers:
                 request = AskRequest(each.text, "hybrid", FIRST, provider="extractive", keep=False)

@@ -25,7 +25,6 @@ CODE = (
 )
 LABEL = "Bring\n- a rope\n- a lamp\n\nDogs stay at home, the hut has no room for them and the owner is afraid.\n"
 ORDER = "We restart the parts in the following order, each alone.\n\n1. database\n2. web\n\nThen log in again.\n"
-PLANTS = "Monstera: every two weeks. In winter every three.\nCactus: every month. Once too much.\n"
 FAQ = "**Can it be deleted?** No.\n\n**Why is there a gap?** Because a number was taken back. The log has the reason.\n"
 PROSE = "The tank holds ninety litres of clean water. " * 4 + "It is red. The pump was bought in 2019 from Heron. "
 
@@ -71,7 +70,6 @@ def chosen(question: str, text: str, *best: str) -> Excerpt:
         ("몇 버전부터 되나", LABEL, "a lamp", "a lamp"),
         ("is it kept?", FAQ, "Because", "**Why is there a gap?** Because a number was taken back."),
         ("is there a gap?", FAQ, "Why is", "**Why is there a gap?** Because a number was taken back."),
-        ("how is it in winter?", PLANTS, "In winter", "Monstera: every two weeks. In winter every three."),
         ("is it red?", PROSE, "It is red", "It is red. The pump was bought in 2019 from Heron."),
     ],
 )

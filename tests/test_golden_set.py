@@ -17,12 +17,15 @@ from conftest import Kb, run_kb
 from kb.config import load
 from kb.domain.citations import LineCitation
 from kb.domain.run_handle import RunHandle
+from kb.domain.search import SearchQuery
 from kb.embed.installed.encoder import PREFIXES
 from kb.eval.golden import read_golden
 from kb.language.korean import KoreanText, analyse
 from kb.operations.ask.ask import ask
 from kb.operations.ask.findings import AskRequest
 from kb.operations.opening.base import open_base
+from kb.operations.search.search import ranking_version, search
+from kb.retrieve.judged import RULE, is_close
 
 FIXTURE = Path(__file__).parents[1] / "fixtures/golden"
 FLOORS = json.loads((FIXTURE / "floors.json").read_text(encoding="utf-8"))
@@ -106,6 +109,29 @@ def test_no_kind_falls_below_its_floor_by_words(words: Measured) -> None:
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])
 def test_no_kind_falls_below_its_floor_by_meaning(mode: str, meaning: Measured) -> None:
     assert below_floor(meaning.ndcg_by_kind(mode), mode) == {}
+
+
+@needs_models
+def test_the_judge_reads_the_first_two_hits_where_they_are_close(meaning: Measured) -> None:
+    config, read = load(str(meaning.config)), 0
+    with open_base(config, many=True) as opened, opened.reading() as base:
+        for question in read_golden(FIXTURE / "golden.yaml").questions[::9]:
+            plain = SearchQuery(question.query, "hybrid", 3)
+            before, judged = search(base, plain), search(base, plain._replace(judged=True))
+            only = search(base, plain._replace(judged=True, k=1))
+            logits = [hit.retrieval.judge_logit is not None for hit in judged.hits]
+            assert sorted(hit.chunk_id for hit in judged.hits) == sorted(hit.chunk_id for hit in before.hits)
+            assert [hit.chunk_id for hit in only.hits] == [hit.chunk_id for hit in judged.hits[:1]]
+            assert not any(hit.retrieval.judge_logit is not None for hit in before.hits)
+            assert logits in ([False] * len(logits), [True, True, False])
+            assert any(logits) <= is_close(before)  # what is looked up is not read
+            read += any(logits)
+            assert judged.ranking_version.startswith(f"{before.ranking_version}/{RULE}-")
+            assert judged.ranking_version == ranking_version(base, plain._replace(judged=True))
+    assert read
+    off = load(str(meaning.config), ["rerank.provider=none"])
+    with open_base(off, many=True) as opened, opened.reading() as base:
+        assert search(base, plain._replace(judged=True)) == before._replace(query=plain._replace(judged=True))
 
 
 def states_by_kind(measured: Measured) -> dict[str, Counter[str]]:

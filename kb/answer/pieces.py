@@ -319,9 +319,7 @@ def _item(whole: Range, alone: Range) -> Range:
 
 
 def _grown(text: str, scored: Sequence[tuple[Sentence, float]], at: int) -> Range:
-    """The range of a sentence; a very short sentence is joined with the better of its neighbours in the paragraph, if
-    possible one of the same line.
-    """
+    """The range of a sentence; a very short sentence is joined with the better of its neighbours in the paragraph."""
     start, end = scored[at][0].start, scored[at][0].end
     if end - start >= _SHORT_CHARS:
         return start, end
@@ -330,9 +328,8 @@ def _grown(text: str, scored: Sequence[tuple[Sentence, float]], at: int) -> Rang
         if 0 <= other < len(scored):
             grown = min(start, scored[other][0].start), max(end, scored[other][0].end)
             if grown[1] - grown[0] <= _GROWN_CHARS and "\n\n" not in text[grown[0] : grown[1]]:
-                lines = text.count("\n", *grown)
-                beside.append((-lines, scored[other][1] + _GOES_ON * (other > at), grown))
-    return max(beside)[2] if beside else (start, end)
+                beside.append((scored[other][1] + _GOES_ON * (other > at), grown))
+    return max(beside)[1] if beside else (start, end)
 
 
 def _led(text: str, scored: Sequence[tuple[Sentence, float]], at: int) -> Range | None:

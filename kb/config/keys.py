@@ -380,12 +380,18 @@ class RerankConfig(ConfigSection):
     """A cross-encoder that puts the first passages found in another order, where its `provider` is not none."""
 
     provider = key(
-        "none",
-        "what runs a cross-encoder that reorders the first passages; none: they keep their order",
-        one_of("fastembed", "llama_cpp", "plugin", "none"),
+        "judge",
+        "what reorders the first passages: judge (kb's own, of the first two where they score nearly the same), a "
+        "cross-encoder that fastembed, llama_cpp or a plugin runs; none: they keep their order",
+        one_of("judge", "fastembed", "llama_cpp", "plugin", "none"),
     )
     model = key("", "the cross-encoder: a name that fastembed knows (BAAI/bge-reranker-base), a GGUF file, or a plugin")
     passages = key(20, "how many of the first passages the cross-encoder reads for each question", between(1, 200))
+
+    @property
+    def has_cross_encoder(self) -> bool:
+        """Whether a cross-encoder of the owner's orders the first passages."""
+        return self.provider not in ("judge", "none")
 
 
 class RagConfig(ConfigSection):

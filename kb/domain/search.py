@@ -28,13 +28,17 @@ Sort = Literal["score", "date"]
 
 
 class SearchQuery(NamedTuple):
-    """A question. `k` is the number of hits. Sorted by date, those candidates that have its words come newest first."""
+    """A question. `k` is the number of hits. Sorted by date, those candidates that have its words come newest first.
+
+    `judged`: the judge decides which of two hits that score nearly the same comes first.
+    """
 
     text: str
     mode: SearchMode
     k: int
     filters: SearchFilters = SearchFilters()
     sort: Sort = "score"
+    judged: bool = False
 
 
 _EVERYTHING = SearchFilters()
@@ -58,8 +62,8 @@ class SearchDefaults(NamedTuple):
         filters: SearchFilters = _EVERYTHING,
         sort: Sort = "score",
     ) -> SearchQuery:
-        """The question with defaults filled in."""
-        return SearchQuery(text, mode or self.mode, k or self.k, filters, sort)
+        """The question with defaults filled in, for somebody who waits for the best first hit."""
+        return SearchQuery(text, mode or self.mode, k or self.k, filters, sort, judged=True)
 
     def budget_tokens(self, asked: int | None) -> int:
         """How many tokens a model may be given to read: `asked`, or the default if that is None."""
@@ -69,7 +73,7 @@ class SearchDefaults(NamedTuple):
 @on_wire(
     title="RetrievalV1",
     fields="""method lexical_score vector_score fusion_score lexical_rank vector_rank secondary_score lexical_share
-        vector_share late_score recency_factor?""",
+        vector_share late_score recency_factor? judge_logit?""",
     former="passage_score heading_score sentence_score reading_score",
 )
 class RetrievalDetail(NamedTuple):
@@ -78,6 +82,7 @@ class RetrievalDetail(NamedTuple):
     `late_score` is set if the model gives tokens. `vector_share` is the score by meaning that counted: `late_score`,
     else the cosine. `secondary_score` and the last four fields of the schema are null: only an older kb set them.
     `recency_factor`, set with `search.recency`, is what the score was multiplied by for the document's date.
+    `judge_logit` is the judge's score that the passage answers, null unless it read the passage.
     """
 
     # `lexical_score` is −bm25, `vector_score` a cosine, `late_score` the late interaction with the passage's tokens.
@@ -95,6 +100,7 @@ class RetrievalDetail(NamedTuple):
     is_own: bool = True
     is_favoured: bool = False
     recency_factor: float | None = None
+    judge_logit: float | None = None
 
     @property
     def vector_share(self) -> float | None:

@@ -111,7 +111,7 @@ def held_first(
     the rank.
     """
     headed = None if term is None else _headed_by(term, result.hits)
-    if not held and term is None:
+    if not held and term is None and result.query.k == query.k:
         return result
     grades = {each.chunk_id: each.grade for each in held}
     named = (

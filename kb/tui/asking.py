@@ -62,8 +62,8 @@ class QuestionSettings:
         self.conversation: str | None = None
 
     def query(self, words: str, k: int | None = None) -> SearchQuery:
-        """A search for these words; `k` hits, or as many as the session decides."""
-        return self._session.defaults.query(words, self.mode, k, self.filters)
+        """A search for these words, as they are typed; `k` hits, or as many as the session decides."""
+        return self._session.defaults.query(words, self.mode, k, self.filters)._replace(judged=False)
 
     def request(self, words: str, *, in_steps: bool) -> AskRequest:
         """A question to answer; the answer is stored if `may_write`."""

@@ -306,11 +306,11 @@ class _Answering:
 
 
 def _question(request: Request, defaults: SearchDefaults) -> SearchQuery:
-    """The question of a request: `q`, `mode`, `k` and the filters. Raises: UsageError."""
+    """The question of a request, asked with each key: `q`, `mode`, `k` and the filters. Raises: UsageError."""
     text = request.query_params.get("q", "")
     if not text.strip():
         raise UsageError("no question", "q holds the words")
-    return search_query(read_bulk_query({"query": text, **_words(request)}), defaults)
+    return search_query(read_bulk_query({"query": text, **_words(request)}), defaults)._replace(judged=False)
 
 
 def _filters(request: Request, defaults: SearchDefaults) -> SearchFilters:

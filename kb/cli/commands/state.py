@@ -6,9 +6,8 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import chain, repeat
 
 import click
 
@@ -23,7 +22,6 @@ from kb.cli.output.printing import (
     echo_fields,
     echo_folded,
     echo_result,
-    folded,
     local_time,
     print_json,
     styled,
@@ -44,9 +42,7 @@ from kb.operations.inspect.links import broken_links
 from kb.operations.inspect.self_report import introspect
 from kb.operations.inspect.status import base_status, last_run
 
-# A terminal has 24 lines at least, one of them for the prompt; what is not read gets what the rest leaves.
-_SCREEN_LINES, _LEAST_UNREAD_LINES = 23, 4
-_NAME_CELLS = 13
+_UNREAD_ROWS = 7
 _SHOWN_KINDS = 8
 
 _MARKS: Mapping[State, tuple[str, Style]] = {
@@ -84,7 +80,7 @@ def status_command(call: Call, as_json: bool) -> None:
         ("workspace", str(call.config.workspace_root)),
         *_of_sources(call.config, status),
         ("indexed", held + f" ({kinds})" * bool(kinds)),
-        *_left_out(status.unread),
+        *_unread_rows(status.unread),
         ("last ingest", last),
         *filter(None, map(_job_row, status.jobs)),
         ("searched by", "words and meaning" if status.by_meaning else "words"),
@@ -95,15 +91,7 @@ def status_command(call: Call, as_json: bool) -> None:
         rows.append(("vectors", f"leave this machine: {address}"))
     if call.config.compute.address:
         rows.append(("cluster", f"an ingest sends texts and files to {call.config.compute.address}"))
-    at = next(at for at, (name, _) in enumerate(rows) if name == "indexed") + 1
-    room = max(_SCREEN_LINES - sum(map(_height, rows)), _LEAST_UNREAD_LINES)
-    rows[at:at] = _unread_rows(status.unread, room)
     echo_fields((name, plain_line(value)) for name, value in rows)
-
-
-def _height(row: tuple[str, str]) -> int:
-    """How many lines of the terminal a row takes."""
-    return sum(1 for _ in folded(plain_line(row[1]), " " * _NAME_CELLS))
 
 
 def _answering(call: Call) -> list[tuple[str, str]]:
@@ -132,36 +120,31 @@ def _job_row(job: Job) -> tuple[str, str] | None:
     return "running", how_far
 
 
-def _unread_rows(groups: Sequence[UnreadGroup], room: int) -> Iterator[tuple[str, str]]:
-    """A row for each reason of files that are not read, in the words of an ingest's report, in so many lines."""
-    failed = _by_reason(groups, lambda group: group.outcome != "left out")
-    names = chain(["not read"], repeat(""))
-    for number, each in enumerate(failed):
-        files, hint = sum(group.files for group in each), next((group.hint for group in each if group.hint), None)
+def _unread_rows(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:
+    """A row for each reason of files that are not read, in the words of an ingest's report; rules share one row."""
+    by_reason: dict[tuple[str, str], list[UnreadGroup]] = {}
+    for group in groups:
+        by_reason.setdefault((group.outcome, group.why if group.outcome == "waiting" else group.code), []).append(group)
+    ordered = sorted(by_reason.values(), key=lambda each: -sum(group.files for group in each))
+    failed = [each for each in ordered if each[0].outcome != "left out"]
+    name = "not read"
+    for each in failed if len(failed) <= _UNREAD_ROWS else failed[: _UNREAD_ROWS - 1]:
+        files = sum(group.files for group in each)
         words = each[0].why if len(each) == 1 else UNREAD_WORDS.get(each[0].code) or each[0].why
+        path, hint = each[0].examples[0], next((group.hint for group in each if group.hint), None)
         more = f" and {files - 1:,} more" if files > 1 else ""
-        row = f"{files:,} {words}: {each[0].examples[0]}{more}" + (f"; {short_hint(hint)}" if hint else "")
-        room -= _height(("", row))
-        if room < (number + 1 < len(failed)):
-            left = sum(group.files for each in failed[number:] for group in each)
-            yield next(names), f"{left:,} more, for {counted(len(failed) - number, 'reason')} that --json gives"
-            return
-        yield next(names), row
-
-
-def _left_out(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:
-    """The files that rules about their content leave out, by rule."""
-    if ruled := _by_reason(groups, lambda group: group.outcome == "left out"):
-        texts = [f"{sum(group.files for group in each):,} {each[0].code} ({each[0].examples[0]})" for each in ruled]
-        yield "left out", ", ".join(texts)
-
-
-def _by_reason(groups: Sequence[UnreadGroup], is_wanted: Callable[[UnreadGroup], bool]) -> list[list[UnreadGroup]]:
-    """The groups of each reason, whatever the kind of their files, those of the most files first."""
-    found: dict[tuple[str, str], list[UnreadGroup]] = {}
-    for group in filter(is_wanted, groups):
-        found.setdefault((group.outcome, group.why if group.outcome == "waiting" else group.code), []).append(group)
-    return sorted(found.values(), key=lambda each: -sum(group.files for group in each))
+        yield name, f"{files:,} {words}: {path}{more}" + (f"; {short_hint(hint)}" if hint else "")
+        name = ""
+    if rest := failed[_UNREAD_ROWS - 1 :] if len(failed) > _UNREAD_ROWS else []:
+        yield (
+            "",
+            f"{sum(group.files for each in rest for group in each):,} more, for {len(rest)} reasons that --json gives",
+        )
+    if ruled := [each for each in ordered if each[0].outcome == "left out"]:
+        counted_by = [
+            f"{sum(group.files for group in each):,} {each[0].code} ({each[0].examples[0]})" for each in ruled
+        ]
+        yield "left out", ", ".join(counted_by)
 
 
 def _of_sources(config: Config, status: BaseStatus) -> list[tuple[str, str]]:

@@ -89,6 +89,8 @@ def _explained(retrieval: RetrievalDetail) -> Iterator[str]:
         yield f"vector (cosine)  rank {retrieval.vector_rank}  score {retrieval.vector_score:.2f}"
     if retrieval.late_score is not None:
         yield f"tokens (late)    score {retrieval.late_score:.3f}"
+    if retrieval.judge_logit is not None:
+        yield f"judge            logit {retrieval.judge_logit:.2f}"
     if retrieval.recency_factor is not None:
         yield f"date (recency)   times {retrieval.recency_factor:.3f}"
     if retrieval.fusion_score is not None:

@@ -83,7 +83,7 @@ def _embeds(config: Config) -> bool:
 
 def check_reranker(config: Config) -> Iterator[Check]:
     """Checks that the configured cross-encoder loads; empty if none is configured. Raises: KbError."""
-    if config.rerank.provider != "none":
+    if config.rerank.has_cross_encoder:
         label = open_pair_scorer(config).label
         yield Check("reranker", True, f"{label}, of the first {config.rerank.passages} passages")
 

@@ -60,11 +60,11 @@ class GoldenAsker:
 
     def ranking_version(self) -> str:
         """The label of the ranking: its statements and weights, with their versions."""
-        return ranking_version(self._base, SearchQuery("any", self._mode, self._k))
+        return ranking_version(self._base, SearchQuery("any", self._mode, self._k, judged=True))
 
     def ask(self, query_no: int, question: Question, expected: ExpectedResults) -> str:
         """The outcome of a question as JSON; `query_no` is its number. Raises: GoldenInvalid if FTS5 rejects it."""
-        query = SearchQuery(question.query, self._mode, self._k)
+        query = SearchQuery(question.query, self._mode, self._k, judged=True)
         if self._with_answers:
             query = search_for(self._request(question), question.query)
         try:

@@ -105,11 +105,11 @@ class Base:
 
     @property
     def pair_order(self) -> PairOrder | None:
-        """The cross-encoder that orders the first hits of a hybrid question; None if none is configured.
+        """The owner's cross-encoder that orders the first hits of a hybrid question; None if none is configured.
 
         Raises: ConfigError, ModelMissing, ModelCorrupt.
         """
-        if self.config.rerank.provider == "none":
+        if not self.config.rerank.has_cross_encoder:
             return None
         from kb.operations.opening.vectors import configured_pair_order
 

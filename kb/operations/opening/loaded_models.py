@@ -73,6 +73,16 @@ class LoadedModels:
             ),
         )
 
+    @property
+    def judge_hash(self) -> int | None:
+        """A checksum of what is installed with kb's encoder, the judge included; None if it is not installed."""
+        from zlib import crc32
+
+        from kb.models.manifest import ENCODER, manifest_bytes
+
+        installed = manifest_bytes(self.model_dir, ENCODER)
+        return None if installed is None else crc32(installed)
+
     def judge(self) -> PassageJudge | None:
         """The judge that is installed with kb's encoder; None if there is none, which a search by meaning reports."""
         from kb.embed.installed.judge import open_installed_judge

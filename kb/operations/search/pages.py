@@ -117,7 +117,8 @@ def _fused(
     The best passage of each question comes first, as otherwise mediocre passages that all questions find would win. A
     passage has the snippet for the question that ranks it best. Questions are numbered from 1.
     """
-    results = [search(base, query._replace(text=text, sort="score")) for text in (query.text, *also)]
+    each_asked = (query._replace(text=text, sort="score", judged=False) for text in (query.text, *also))
+    results = [search(base, each) for each in each_asked]
     rrf_k = base.config.search.rrf_k
     ranked = [(rank, number, hit) for number, each in enumerate(results, 1) for rank, hit in enumerate(each.hits, 1)]
     scores: dict[str, float] = {}
@@ -150,7 +151,7 @@ def near_in_other_language(
     enough = sum(hit.lang == other for hit in found) >= query.k
     if other is None or enough or query.filters.lang or query.sort == "date":
         return None, ()
-    wanted = query._replace(filters=query.filters._replace(lang=other))
+    wanted = query._replace(filters=query.filters._replace(lang=other), judged=False)
     result = _fused(base, wanted, also)[0] if also else search(base, wanted)
     known = {hit.chunk_id for hit in found}
     near = tuple(hit for hit in result.hits[: query.k] if hit.chunk_id not in known)

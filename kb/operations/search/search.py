@@ -15,6 +15,7 @@ from kb.errors import ModelError, ModelMissing, ModelNotPulled, ModelUnreachable
 from kb.language.dates import may_name_days
 from kb.operations.opening.base import Base, ConnectedBase
 from kb.retrieve.filters import documents_asked_for, passing
+from kb.retrieve.judged import COMPARED, RULE, is_close, judged_first
 from kb.retrieve.look_up import SHOWN, held_first, look_up, wanted_term
 from kb.retrieve.operators import with_operators
 from kb.retrieve.search import (
@@ -42,13 +43,15 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
     if query.sort == "date":
         depth = max(query.k, base.config.search.candidate_depth)
         with base.snapshot() as base:
-            return newest_first(base, search(base, query._replace(sort="score", k=depth)), query)
+            return newest_first(base, search(base, query._replace(sort="score", k=depth, judged=False)), query)
     with base.snapshot() as base:
         asked = resolved(base, query)
         source = _source(base, asked)
         read = read_question(base, asked)
         term = wanted_term(asked, read)
-        widened = asked if term is None else asked._replace(k=max(asked.k, SHOWN, base.config.search.candidate_depth))
+        widened = asked._replace(k=max(asked.k, COMPARED if asked.judged else 1))
+        if term is not None:
+            widened = widened._replace(k=max(asked.k, SHOWN, base.config.search.candidate_depth))
         result = _with_code(base, widened, _among_notes(base, widened, read, source))
         result = held_first(result, asked, read.held, term)
         if asked is not query:
@@ -186,12 +189,33 @@ def _near(base: ConnectedBase, query: SearchQuery, read: QueryTerms, source: Vec
         pairs=base.pair_order,
         borrowed=source.borrowed,
     )
+    if _reads(base.config, query):
+        result = _judged(base, result, _encoded(query, read).text, is_looked_up=bool(read.held))
     notes = [note for note in (source.lacking(query.text),) if note is not None]
     if source.encoded_part(query.text) != query.text:
         from kb.retrieve.notes import note  # most questions do without
 
         notes.append(note(query.text, "compared in part"))
     return _noted(result, notes)
+
+
+def _reads(config: Config, query: SearchQuery) -> bool:
+    """Whether the judge orders the first hits of a question."""
+    return query.judged and query.mode == "hybrid" and config.rerank.provider == "judge"
+
+
+def _judged(base: ConnectedBase, result: SearchResult, question: str, *, is_looked_up: bool) -> SearchResult:
+    """The result, with its first hits ordered by the judge, if it is installed, where they are close."""
+    judge_hash = base.models.judge_hash
+    if judge_hash is None:
+        return result
+    result = result._replace(ranking_version=_judged_label(result.ranking_version, judge_hash))
+    judge = base.judge if is_close(result) and not is_looked_up else None
+    return result if judge is None else judged_first(result, question, judge)
+
+
+def _judged_label(ranking: str, judge_hash: int) -> str:
+    return f"{ranking}/{RULE}-{judge_hash:08x}"
 
 
 def vector_source(base: ConnectedBase, query: SearchQuery) -> VectorSource | None:
@@ -220,7 +244,9 @@ def ranking_version(base: ConnectedBase, query: SearchQuery) -> str:
     if source is None:
         return lexical_ranking(base.index)
     pairs = base.pair_order if query.mode == "hybrid" else None
-    return hybrid_ranking(base.index, query.mode, fusion_rule(base.config), pairs)
+    ranking = hybrid_ranking(base.index, query.mode, fusion_rule(base.config), pairs)
+    judge_hash = base.models.judge_hash if _reads(base.config, query) else None
+    return ranking if judge_hash is None else _judged_label(ranking, judge_hash)
 
 
 def bind_question(base: ConnectedBase, query: SearchQuery) -> tuple[str, tuple[str, ...], Mapping[str, object]]:
