@@ -144,6 +144,8 @@ UNSURE_PIECES = 3
 SECOND_SHARE = 0.95
 """An answer includes a second piece where its passage has at least this part of the first one's score."""
 
+# An unsure answer shows no passage that scores so much less than the first.
+_FAR = 0.2
 # A refusal names a place only where the judge's logit is at least this.
 _NEAR_LOGIT = -2.5
 
@@ -223,15 +225,19 @@ class Judgement(NamedTuple):
         )
 
     def perhaps(self) -> tuple[Excerpt, ...]:
-        """The excerpts that an unsure answer shows: the first, and the pieces of further ones that add something."""
+        """The excerpts that an unsure answer shows: the first, and the pieces of further ones that are near and add
+        something.
+        """
         first, *others = self.excerpts
         if self.other is not None:
             others.sort(key=lambda each: each is not self.other)
         shown, said = [first], [_folded(first.text())]
         for each in others:
-            if len(shown) < UNSURE_PIECES and not any(_folded(each.best.text) in text for text in said):
-                shown.append(each.alone())
-                said.append(_folded(shown[-1].text()))
+            is_far = each is not self.other and _is_far(each.passage, first.passage)
+            if is_far or len(shown) == UNSURE_PIECES or any(_folded(each.best.text) in text for text in said):
+                continue
+            shown.append(each.alone())
+            said.append(_folded(shown[-1].text()))
         return tuple(shown)
 
     def near(self) -> frozenset[str] | None:
@@ -246,6 +252,11 @@ class Judgement(NamedTuple):
             line, start = each.best.text.splitlines()[0], each.best.start
             found[each.passage.chunk_id] = (each.passage, Sentence(each.passage.number, start, start + len(line), line))
         return found
+
+
+def _is_far(passage: Passage, first: Passage) -> bool:
+    """Whether a passage scores far less than the first by late interaction; other scores are not compared."""
+    return {passage.score_kind, first.score_kind} == {"late"} and first.score - passage.score >= _FAR
 
 
 def _folded(text: str) -> str:

@@ -16,7 +16,7 @@ from kb.config.writing import items
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.ids import canonical_json, content_hash, id_from
 from kb.domain.results.answers import Standing
-from kb.domain.results.evaluation import Answered, Comparison, EvalRun, Hit, Impact, MeasuredRun
+from kb.domain.results.evaluation import Answered, Comparison, EvalRun, GroupMetrics, Hit, Impact, MeasuredRun
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchMode
 from kb.domain.sources import Sources
@@ -211,6 +211,11 @@ class RunReport(NamedTuple):
     resumed: int
     folder: Path
     index_changed: bool
+
+    @property
+    def groups(self) -> tuple[GroupMetrics, ...]:
+        """The metrics of the run."""
+        return self.run.groups
 
 
 def run_suite(base: Base, request: RunRequest, handle: RunHandle) -> RunReport:

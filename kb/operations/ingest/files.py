@@ -160,13 +160,13 @@ def members_of(run: IngestRun, source: Source, archive: SourceFile, is_read: boo
     archive = archive._replace(workspace_path=run.request.sources.stored(source, archive.workspace_path))
     path, unread = archive.workspace_path, run.unread_files
     unread.met(path)
-    if not archive.byte_len:
-        unread.left_out(archive, _VERSION, SkippedFile(path, EMPTY))
-        run.report.skip(EMPTY, path)
-        return ()
     if not is_read:
         table = "[workspace]" if source.name == WORKSPACE else f"the [[sources]] table of {source.name}"
         unread.off(archive, (*_OFF, f"archives = true in {table} reads them"))
+        return ()
+    if not archive.byte_len:
+        unread.left_out(archive, _VERSION, SkippedFile(path, EMPTY))
+        run.report.skip(EMPTY, path)
         return ()
     if not run.request.tries_again(path) and unread.as_before(archive, _VERSION) is not None:
         run.report.counts.still_unread += 1
