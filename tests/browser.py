@@ -132,7 +132,9 @@ def findings(watched: Watched) -> list[str]:
     dark: dict[str, Any] = page.evaluate(
         "() => axe.run(document, {reporter: 'no-passes', runOnly: ['color-contrast']})"
     )
-    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")  # light before colours may move again
     return [
         f"{each['id']}: {node['html'][:150]} ({_why(node)})"
         for each in (*light["violations"], *dark["violations"])

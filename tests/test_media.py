@@ -166,7 +166,8 @@ def test_what_cannot_be_read_is_an_item_of_the_report(tmp_path: Path) -> None:
     report = ingest(config)
     validate("ingest_report.v1", report)
     results = {item["doc_path"]: item["kind"] for item in report["items"]}
-    assert results == {"text.png": "error", "empty.jpg": "error", "whole.png": "new"}
+    assert results == {"text.png": "error", "whole.png": "new"}
+    assert report["skip_examples"] == {"empty": ["empty.jpg"]}
 
 
 def test_inspect_shows_what_was_derived_and_what_was_not(tmp_path: Path) -> None:
