@@ -23,6 +23,7 @@ from kb.language.definitions import defined_term
 from kb.language.lists import pattern
 from kb.language.sentences import MarkedLine, is_code, sentences, text_lines
 from kb.retrieve.index import Index
+from kb.retrieve.judged import LOGIT_WEIGHT
 from kb.threads import submit
 
 READ_PASSAGES = 5
@@ -40,8 +41,8 @@ SHOWN_CHARS = 400
 _PAIRS, _EXPECTED = 0.3, 0.2
 _READ_WEIGHT, _WORDS_WEIGHT = 0.1, 0.2
 
-# A judge reads passages that score at most this much less than the first; its logit counts so much beside their scores.
-_COMPARED_GAP, _LOGIT_WEIGHT = 0.05, 0.02
+# A judge reads passages that score at most this much less than the first.
+_COMPARED_GAP = 0.05
 
 # A second piece scores at most this much less than the first.
 _SECOND_GAP = 0.1
@@ -148,7 +149,7 @@ def read_excerpts(
     near = list(takewhile(lambda each: each[0].score >= least, scored[:COMPARED_PASSAGES]))
     begun = [submit(partial(_read, question, *each, judge)) for each in near[1:]]
     read = [_read(question, *near[0], judge), *(wait() for wait in begun)]
-    read.sort(key=lambda each: -each.passage.score - _LOGIT_WEIGHT * (each.logit or 0))
+    read.sort(key=lambda each: -each.passage.score - LOGIT_WEIGHT * (each.logit or 0))
     others = (choose_pieces(question, *each) for each in scored[len(near) :])
     return (*read, *others)
 

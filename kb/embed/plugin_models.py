@@ -14,7 +14,7 @@ from kb.errors import PluginFailed
 from kb.plugins import Plugin, find_plugin, told_by
 
 _EMBEDDER_HINT = "set models.embedding.provider to auto, or tell its author"
-_RERANKER_HINT = "set rerank.provider to reading, or tell its author"
+_RERANKER_HINT = "set rerank.provider to judge, or tell its author"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 COMPARED = 2
 """How many of the first hits are read."""
 
-# Hits that score at most this much less than the first are read; a logit counts so much beside a score.
-_GAP, _LOGIT_WEIGHT = 0.03, 0.02
+LOGIT_WEIGHT = 0.02
+"""How much a judge's logit of a passage counts beside its score."""
 
-RULE = f"judge-{COMPARED}-{_GAP}-{_LOGIT_WEIGHT}"
+# Hits that score at most this much less than the first are read.
+_GAP = 0.03
+
+RULE = f"judge-{COMPARED}-{_GAP}-{LOGIT_WEIGHT}"
 """The rule in the label of a ranking."""
 
 
@@ -49,7 +52,7 @@ def judged_first(result: SearchResult, question: str, judge: PassageJudge) -> Se
     ]
 
     def together(hit: Passage) -> float:
-        return hit.score + _LOGIT_WEIGHT * (hit.retrieval.judge_logit or 0.0)
+        return hit.score + LOGIT_WEIGHT * (hit.retrieval.judge_logit or 0.0)
 
     order = sorted(read, key=together, reverse=True)
     placed = (hit._replace(score=before.score, rank=before.rank) for hit, before in zip(order, first, strict=True))

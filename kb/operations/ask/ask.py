@@ -39,10 +39,8 @@ def ask(session: Base, request: AskRequest, handle: RunHandle) -> Answer:
         return _without_index(session, request, error)
 
 
-def answer_question(
-    base: ConnectedBase, request: AskRequest, handle: RunHandle, searched: SearchResult | None = None
-) -> Answer:
-    """Answers one question from an open knowledge base; `searched` is its search result if it is known already."""
+def answer_question(base: ConnectedBase, request: AskRequest, handle: RunHandle) -> Answer:
+    """Answers one question from an open knowledge base."""
     if not request.question.strip():
         raise UsageError("no question", 'example: kb ask "청킹 규칙은?"')
     started = time.monotonic()
@@ -52,7 +50,7 @@ def answer_question(
     if not request.filters.as_text:  # no part may find what the whole question excludes
         asked = SearchQuery(request.question, request.mode, request.k, request.filters)
         request = request._replace(filters=with_operators(asked).filters)
-    found = retrieve(base, request, started, searched)
+    found = retrieve(base, request, started)
     try:
         handle.tell(Retrieved(found.result, found.evidence, base.config.rag.score_gate))
         if request.depth > 1:

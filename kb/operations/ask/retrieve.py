@@ -42,18 +42,16 @@ def search_for(request: AskRequest, text: str) -> SearchQuery:
     return SearchQuery(text, request.mode, max(request.k, JUDGED_HITS), request.filters)
 
 
-def retrieve(
-    base: ConnectedBase, request: AskRequest, started: float, searched: SearchResult | None = None
-) -> Findings:
+def retrieve(base: ConnectedBase, request: AskRequest, started: float) -> Findings:
     """The findings of the question as resolved in its conversation; if they have no evidence, of the question alone.
 
-    `started` is a time of the monotonic clock; `searched` is the question's search result if it is known already.
+    `started` is a time of the monotonic clock.
     """
     with base.snapshot():
         history = conversation(base.db, request.session_id) if request.session_id else request.history
         text = resolve(request.question, history)
         alone = " ".join(stored_text(request.question).split())
-        found = _found(base, request, history, text, started, searched)
+        found = _found(base, request, history, text, started)
         if text == alone or found.state != "refused":
             return found
         by_itself = _found(base, request, history, alone, started)
@@ -66,10 +64,8 @@ def _found(
     history: tuple[Turn, ...],
     text: str,
     started: float,
-    searched: SearchResult | None = None,
 ) -> Findings:
-    wanted = search_for(request, text)
-    result = searched if searched is not None and searched.query == wanted else search(base, wanted)
+    result = search(base, search_for(request, text))
     source = None if result.query.mode == "lexical" else vector_source(base, result.query)
     # Judged in the order that the evidence was fitted for, not in a cross-encoder's.
     judged_hits = result.judged_hits if result.ordered_before else result.note_hits

@@ -19,7 +19,6 @@ from kb.extract.laid import line_text
 from kb.language.detect import query_language
 from kb.operations.ask.ask import answer_question
 from kb.operations.ask.findings import AskRequest
-from kb.operations.ask.retrieve import search_for
 from kb.operations.opening.base import ConnectedBase
 from kb.operations.search.search import ranking_version, search, vector_source
 from kb.scan.read import read_bytes
@@ -65,8 +64,6 @@ class GoldenAsker:
     def ask(self, query_no: int, question: Question, expected: ExpectedResults) -> str:
         """The outcome of a question as JSON; `query_no` is its number. Raises: GoldenInvalid if FTS5 rejects it."""
         query = SearchQuery(question.query, self._mode, self._k, judged=True)
-        if self._with_answers:
-            query = search_for(self._request(question), question.query)
         try:
             result, latency_ms = self._timed(query)
         except QuerySyntaxError as error:
@@ -88,7 +85,7 @@ class GoldenAsker:
             "answer_found": holds_all(question.must_contain, "\n".join(texts[hit.chunk_id] for hit in hits)),
             "hits": list(graded(expected, hits, lambda hit: self._files.hold(hit, texts[hit.chunk_id]))),
             "places": list(self._places(question, expected)),
-            "asked": self._asked(question, result, latency_ms) if self._with_answers else None,
+            "asked": self._asked(question) if self._with_answers else None,
         }
         return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
 
@@ -101,15 +98,11 @@ class GoldenAsker:
         result = search(self._base, query)
         return result, 1000 * (perf_counter() - start)
 
-    def _asked(self, question: Question, searched: SearchResult, search_ms: float) -> dict[str, Any]:
-        """The answer to the question, made from its search result; the time is that of search and answer together."""
+    def _asked(self, question: Question) -> dict[str, Any]:
+        """The answer to the question as `kb ask` gives it, with its time."""
         start = perf_counter()
-        request = self._request(question)
-        answer = answer_question(self._base, request, RunHandle(), searched)
-        ms = 1000 * (perf_counter() - start)
-        if searched.query == search_for(request, question.query):
-            ms += search_ms
-        return answered(question, answer, ms)
+        answer = answer_question(self._base, self._request(question), RunHandle())
+        return answered(question, answer, 1000 * (perf_counter() - start))
 
     def _places(self, question: Question, expected: ExpectedResults) -> Iterator[dict[str, Any]]:
         """The lines or files that the question expects as they are now: lines with their text, a file with its hash.

@@ -259,5 +259,5 @@ def _require_model(config: Config) -> None:
     if not config.rerank.model.strip():
         raise ConfigError(
             f"rerank.provider is {config.rerank.provider}, and rerank.model names no model",
-            "set rerank.model, or rerank.provider to none",
+            "set rerank.model, or rerank.provider to judge",
         )
