@@ -98,12 +98,11 @@ def _serve() -> None:
     """Reads what to run from stdin, a line each, and writes how it ended."""
     from fake_embedder import FakeModels
     from ingest_fixtures import analyse_by_word
+    from loaded_modules import load_kb
 
     from kb.operations.embedding import embed
     from kb.operations.ingest import ingest, read
 
-    for name in ("lancedb", "numpy", "pyarrow", "kb.cli.main", "kb.operations.opening.base"):
-        import_module(name)
     for door, fake in (
         ("analyse", analyse_by_word),
         ("release_analyser", lambda: None),
@@ -116,6 +115,7 @@ def _serve() -> None:
         vars(import_module(module))[name] = fake
 
     FakeModels().put_in_place(put)
+    load_kb()
     library = ctypes.CDLL(os.environ["LD_PRELOAD"])
     for line in sys.stdin:
         child = os.fork()

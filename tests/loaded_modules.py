@@ -1,4 +1,4 @@
-"""What one call of kb loads."""
+"""What one call of kb loads; and all of kb loaded, for forks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 from conftest import cpu_limited
+
+import kb
 
 # Libraries of which each costs between 30 ms and 2 s, and rooms of kb that a question does not need.
 HEAVY = frozenset(
@@ -41,3 +46,13 @@ def loaded_by(*args: str, home: Path) -> tuple[int, set[str]]:
     assert done.returncode == 0, done.stderr
     code, modules = json.loads(done.stdout.splitlines()[-1])
     return code, set(modules)
+
+
+def load_kb() -> None:
+    """Imports all of kb, and what it imports late, for forks of this process; fakes are put in place before."""
+    for module in walk_packages(kb.__path__, "kb."):
+        if not module.name.endswith("__main__"):
+            with suppress(ImportError):  # of an extra that is not installed
+                import_module(module.name)
+    for name in ("lancedb", "numpy.random", "pyarrow"):
+        import_module(name)

@@ -1,12 +1,13 @@
-"""One of the processes of a soak: calls kb in a loop with the fake models in place, and tells what no run should say.
+"""The processes of a soak: each calls kb in a loop with the fake models in place, and tells what no run should say.
 
-python soak.py CONFIG SECONDS SEED COMMAND...     a command's words are joined by commas
+python soak.py CONFIG SECONDS COMMANDS...     a process's commands as JSON: lists of words
 """
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import random
 import re
 import sys
@@ -17,6 +18,7 @@ from importlib import import_module
 
 from fake_embedder import FakeModels
 from ingest_fixtures import analyse_by_word
+from loaded_modules import load_kb
 
 from kb.cli.main import main
 from kb.operations.ingest import read
@@ -65,10 +67,18 @@ def loop(config: str, seconds: float, seed: int, commands: list[list[str]]) -> N
         calls[f"{words[0]} {code}"] += 1
         if fault := wrong(words, code, out, err):
             found.append(fault)
-    print(json.dumps({"calls": calls, "wrong": found}))
+    print(json.dumps({"calls": calls, "wrong": found}), flush=True)
 
 
 if __name__ == "__main__":
     vars(read)["analyse"] = analyse_by_word
     FakeModels().put_in_place(put)
-    loop(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]), [words.split(",") for words in sys.argv[4:]])
+    load_kb()
+    for seed, commands in enumerate(map(json.loads, sys.argv[3:])):
+        if not os.fork():
+            try:
+                loop(sys.argv[1], float(sys.argv[2]), seed, commands)
+            finally:
+                os._exit(0)
+    for _ in sys.argv[3:]:
+        os.wait()

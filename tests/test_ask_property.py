@@ -1,6 +1,6 @@
 """Whatever a model writes, an answer cites packed passages alone, and what it calls grounded stands in its files.
 
-KB_GENERATED sets how many answers the installed model is asked for, each way; KB_TEST_MODEL_DIR names its directory.
+KB_GENERATED sets how many answers the installed model is asked for; KB_TEST_MODEL_DIR names its directory.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def installed_model(way: str) -> Iterator[list[str]]:
     if not path.is_file():
         pytest.skip(f"KB_TEST_MODEL_DIR has no {SMOLLM2}")
     pytest.importorskip("llama_cpp")
-    own = [f"models.llm.context_tokens={CONTEXT_TOKENS}", "rag.max_context_tokens=900"]
+    own = [f"models.llm.context_tokens={CONTEXT_TOKENS}", "rag.max_context_tokens=400"]
     if way == "llama_cpp":
         yield [*own, f"models.llm.gguf={path}"]
         return
@@ -134,12 +134,14 @@ def installed_model(way: str) -> Iterator[list[str]]:
         yield [*own, f"models.llm.endpoint={server.endpoint}"]
 
 
-@pytest.mark.parametrize("way", ["llama_cpp", "ollama"])
-def test_no_real_model_breaks_an_answer(indexed: Vault, way: str) -> None:
+@pytest.mark.parametrize(("way", "first"), [("llama_cpp", 0), ("ollama", 1)])
+def test_no_real_model_breaks_an_answer(indexed: Vault, way: str, first: int) -> None:
+    """Each way is asked every other question: the model is the same."""
     asked = (*QUESTIONS, *(document.question for document in DOCUMENTS))
+    mine = list(enumerate(islice(cycle(asked), GENERATED)))[first::2]
     seen: dict[str, int] = {}
     with installed_model(way) as own, open_base(load(str(indexed.config), own)) as session:
-        for number, question in enumerate(islice(cycle(asked), GENERATED)):
+        for number, question in mine:
             events: list[AskEvent] = []
             request = AskRequest(
                 question, "lexical", 4, provider=way, temperature=(number % 3) * 0.6, seed=number, keep=False
@@ -157,4 +159,4 @@ def test_no_real_model_breaks_an_answer(indexed: Vault, way: str) -> None:
             outcome = answer.refusal_reason or written
             seen[outcome] = seen.get(outcome, 0) + 1
     print(f"{way}: {seen}")
-    assert sum(seen.values()) == GENERATED
+    assert sum(seen.values()) == len(mine) > 0
