@@ -216,6 +216,29 @@ def test_a_paragraph_that_was_wrapped_is_one_and_items_are_not() -> None:
     ]
 
 
+def test_a_wrapped_item_goes_on_below_its_words_and_a_wrapped_quotation_with_its_bar() -> None:
+    said = "- the left pump runs first\n12. the right one runs then\n> nobody stops both of them\n\nA line \nof two."
+    assert as_lines(rendered(Text(said)), 20) == [
+        "• the left pump runs",
+        "  first",
+        "12. the right one",
+        "    runs then",
+        "┃ nobody stops both",
+        "┃ of them",
+        "",
+        "A line of two.",
+    ]
+
+
+def test_a_hit_below_one_of_its_document_has_no_second_title() -> None:
+    first = found("a.md", "torque", (0, 6))
+    second = first._replace(heading_path_json='["T", "Part"]')
+    assert as_lines(hit_row(second, " ", shows_path=True, say=ENGLISH))[0].split() == ["T", "›", "Part", "L3–4"]
+    below = as_lines(hit_row(second, " ", shows_path=True, say=ENGLISH, is_below=True))
+    assert [line.split() for line in below] == [["›", "Part", "L3–4"], ["torque"]]
+    assert as_lines(hit_row(first, " ", shows_path=True, say=ENGLISH, is_below=True))[0].split() == ["T", "L3–4"]
+
+
 def test_a_fence_that_is_still_open_is_code() -> None:
     assert as_lines(rendered(Text("so:\n```python\na | b = **c**"))) == ["so:", "  a | b = **c**"]
 
@@ -236,7 +259,9 @@ def test_the_lines_of_a_note_stay_as_they_are_in_the_file() -> None:
         ("- [[projects/log|The log]]: see [[plan]]", "The log: see plan"),
         ("> [!note] mind > [!tip] this", "mind this"),
         ("> [!note] Pump > It runs. a > b", "Pump It runs. a b"),
-        ("| pump | litres | … | small | 40 |", "pump litres … small 40"),
+        ("| pump | litres | … | small | 40 |", "pump · litres · small · 40"),
+        ("|공리|규칙| … |반사성 (R)|X → Y|", "공리 · 규칙 · 반사성 (R) · X → Y"),
+        ("ls | wc and a || b", "ls | wc and a || b"),
         ("- Date: a > b", "Date: a > b"),
         ("mode > >AES pads \\ >10 blocks", "mode AES pads >10 blocks"),
     ],

@@ -276,7 +276,7 @@ def test_a_long_answer_is_scrolled_before_the_document(tmp_path: Path) -> None:
         await typed(pilot, "?How to close the lock step by step")
         await pilot.press("enter")
         await until(pilot, lambda: app._found.answer is not None and app._found._said.max_scroll_y > 0)
-        place = app._found._drawn(0, app._found._rows[0])
+        place = app._found._drawn(0, app._found._rows[0], app._found._rows)
         assert isinstance(place, ListRow)
         assert place.snippet.plain == ""  # the answer has it
         for _ in range(9):

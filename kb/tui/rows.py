@@ -55,7 +55,7 @@ class ListRow(NamedTuple):
         width = max(options.max_width - len(indent) - 1, 1)
         place = cut_in_middle(self.place, width // 2)
         room = max(width - cell_len(place) - 1, 0)
-        section = f" › {self.section}" if self.section else ""
+        section = f"{' ' if self.heading else ''}› {self.section}" if self.section else ""
         title = Text(self.heading, "bold")
         title.truncate(max(room - cell_len(section), room // 2), overflow="ellipsis")
         heading = title.append(section, "not bold")
@@ -67,15 +67,15 @@ class ListRow(NamedTuple):
             yield Text(indent).append_text(_around_match(self.snippet, width))
 
 
-def hit_row(hit: Passage, mark: str, *, shows_path: bool, say: Say) -> ListRow:
-    """A hit; `mark` is how it was judged."""
+def hit_row(hit: Passage, mark: str, *, shows_path: bool, say: Say, is_below: bool = False) -> ListRow:
+    """A hit; `mark` is how it was judged. One below a hit of the same document has no title where it has a section."""
     name = hit.citation.name if isinstance(hit.citation, CodeCitation) else None
     section = clean_line(name or (hit.heading_path or ("",))[-1])
     heading = clean_line(hit.title)
-    place, path = place_label(hit.citation, say), clean_line(hit.citation.path)
-    return ListRow(
-        mark, heading, place, _snippet(hit), path if shows_path else "", section if section != heading else ""
-    )
+    place = place_label(hit.citation, say)
+    path = clean_line(hit.citation.path) if shows_path and not is_below else ""
+    section = section if section != heading else ""
+    return ListRow(mark, "" if is_below and section else heading, place, _snippet(hit), path, section)
 
 
 def _snippet(hit: Passage) -> Text:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -30,10 +32,15 @@ _START = re.compile(
 )
 _ITEM = re.compile(r"\s*\d{1,3}[.)]\s")
 _ROW, _RULE = re.compile(r"\s*\|.*\|\s*"), re.compile(r"[\s|:-]+")
+_BAR = "┃ "  # before a quotation
+_CELL_EDGES = re.compile(
+    r"\s*(?<![|\\])(?:\|(?!\|)\s*(?:…\s*)?)+"
+)  # of cells, rows, and the rule that a snippet leaves out
+_FEWEST_EDGES = 3  # fewer are a writer's own
 _CALLOUT, _QUOTE_MARK = re.compile(r"\[![\w-]+\]"), re.compile(r"(?<=\s)>(?=\s)")
 _FLAT_MARKS = re.compile(
     r"`{3,}\w*|(?:(?<!\S)>\s*)*\[![\w-]+\][+-]?|(?<!\S)(?:>\s*)*>(?=[^\W\d_])"
-    r"|(?:(?<!\S)(?:#{1,6}|\||[-*+] \[[ xX]\]|•?\s\[[ xX]\])|^[-*+>])(?=\s|$)"
+    r"|(?:(?<!\S)(?:#{1,6}|[-*+] \[[ xX]\]|•?\s\[[ xX]\])|^[-*+>])(?=\s|$)"
 )
 
 # The styles of Pygments' tokens; a kind without one has that of its parent.
@@ -72,7 +79,7 @@ def note_lines(lines: Sequence[str]) -> list[Text]:
             fence, *code = (each.plain for each in block)
             styled += [Text().append(fence, "quiet"), *code_lines(code, language)]
         else:
-            styled += [_line(each, hides=False) for each in block]
+            styled += [Text().join(_line(each, hides=False)) for each in block]
     return styled
 
 
@@ -85,7 +92,9 @@ def rendered(text: Text) -> RenderableType:
             parts.append(Padding(Group(*code), (0, 0, 0, 2)))
             continue
         for is_table, lines in groupby(block, lambda line: _ROW.fullmatch(line.plain) is not None):
-            parts += [_table(list(lines))] if is_table else [_line(each, hides=True) for each in _unwrapped(lines)]
+            parts += (
+                [_table(list(lines))] if is_table else [_Hung(*_line(each, hides=True)) for each in _unwrapped(lines)]
+            )
     return Group(*parts)
 
 
@@ -94,7 +103,16 @@ def unmarked(text: Text) -> Text:
     is_callout = _CALLOUT.search(text.plain) is not None
     flat = _without(text, [found.span() for found in _FLAT_MARKS.finditer(text.plain)])
     marks = [found.span() for found in _QUOTE_MARK.finditer(flat.plain)] if is_callout else []
-    return _inline(_without(flat, marks), hides=True)
+    return _inline(_parted(_without(flat, marks)), hides=True)
+
+
+def _parted(text: Text) -> Text:
+    """A snippet in which a dot is between the cells of a table, as on the page."""
+    edges = [found.span() for found in _CELL_EDGES.finditer(text.plain)]
+    if sum(text.plain[start:end].count("|") for start, end in edges) < _FEWEST_EDGES:
+        return text
+    cells = text.divide([edge for each in edges for edge in each])[::2]
+    return Text(" · ").join(cell for cell in cells if cell.plain.strip())
 
 
 def _blocks(lines: Sequence[Text]) -> Iterator[tuple[bool, str, list[Text]]]:
@@ -134,6 +152,7 @@ def _joined(paragraph: Sequence[Text]) -> Iterator[Text]:
     whole = paragraph[0]
     for line, was_wrapped in zip(paragraph[1:], wrapped([each.plain for each in paragraph]), strict=True):
         if was_wrapped:
+            whole.rstrip()
             whole = Text(" ").join([whole, line[len(line.plain) - len(line.plain.lstrip()) :]])
         else:
             yield whole
@@ -141,20 +160,37 @@ def _joined(paragraph: Sequence[Text]) -> Iterator[Text]:
     yield whole
 
 
-def _line(line: Text, *, hides: bool) -> Text:
+class _Hung(NamedTuple):
+    """A line that is wrapped below its text, not below its mark; each row of a quotation has the bar."""
+
+    mark: Text
+    text: Text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        indent = cell_len(self.mark.plain)
+        further = self.mark if _BAR in self.mark.plain else Text(" " * indent)
+        for at, row in enumerate(self.text.wrap(console, max(options.max_width - indent, 1))):
+            yield Text().append_text(further if at else self.mark).append_text(row)
+
+
+def _line(line: Text, *, hides: bool) -> tuple[Text, Text]:
+    """The mark before a line, as it is shown, and its text."""
     start = _START.match(line.plain)
-    if start is None:
-        return _inline(line, hides=hides)
-    head, rest = line.divide([start.end()])
+    begin = start or (_ITEM.match(line.plain) if hides else None)
+    if begin is None:
+        return Text(), _inline(line, hides=hides)
+    head, rest = line.divide([begin.end()])
     rest = _inline(rest, hides=hides)
+    if start is None:
+        return head, rest
     if start["heading"]:
         rest.stylize("bold")
     if not hides:
-        return Text().append(head.plain, "quiet").append_text(rest)
-    shown = "┃ " if start["quote"] else "" if start["heading"] else "• "
+        return Text(head.plain, "quiet"), rest
+    shown = _BAR if start["quote"] else "" if start["heading"] else "• "
     if start["task"]:
         shown = "☐ " if "[ ]" in start["task"] else "☑ "
-    return Text(head.plain[: len(head.plain) - len(head.plain.lstrip())]).append(shown, "quiet").append_text(rest)
+    return Text(head.plain[: len(head.plain) - len(head.plain.lstrip())]).append(shown, "quiet"), rest
 
 
 def _inline(text: Text, *, hides: bool) -> Text:

@@ -170,8 +170,9 @@ class ResultList(Vertical):
         """Adds those hits that are not shown yet, below the others."""
         known = {hit.chunk_id for hit in self.hits}
         added = [Row(hit.citation.to_uri(), hit) for hit in hits if hit.chunk_id not in known]
-        self._list.add_options(Option(self._drawn(len(self._rows) + at, row)) for at, row in enumerate(added))
+        first = len(self._rows)
         self._rows += added
+        self._list.add_options(Option(self._drawn(first + at, row, self._rows)) for at, row in enumerate(added))
 
     def scroll_text(self, pages: int) -> bool:
         """Scrolls the answer's text; False if there is no more text in that direction."""
@@ -186,22 +187,24 @@ class ResultList(Vertical):
         at, row = self._list.highlighted, self.marked
         if at is not None and row is not None and row.hit is not None:
             self._marks[at] = mark
-            self._list.replace_option_prompt_at_index(at, self._drawn(at, row))
+            self._list.replace_option_prompt_at_index(at, self._drawn(at, row, self._rows))
 
     def redraw(self) -> None:
         """Draws the rows of hits and places again, which have more lines on a wide screen."""
         for at, row in enumerate(self._rows):
             if row.hit is not None or row.cited is not None:
-                self._list.replace_option_prompt_at_index(at, self._drawn(at, row))
+                self._list.replace_option_prompt_at_index(at, self._drawn(at, row, self._rows))
 
-    def _drawn(self, at: int, row: Row) -> RenderableType:
+    def _drawn(self, at: int, row: Row, rows: Sequence[Row]) -> RenderableType:
         if row.answer is not None:
             return answer_row(row.answer, self._say)
         is_wide = self.app.size.width >= NARROW
         if row.cited is not None:
             return place_row(at + 1, row.cited, shows_quote=is_wide, say=self._say)  # the answer above has it, too
         if row.hit is not None:
-            return hit_row(row.hit, self._marks.get(at, " "), shows_path=is_wide, say=self._say)
+            above = rows[at - 1].hit if at else None
+            is_below = above is not None and above.citation.path == row.hit.citation.path
+            return hit_row(row.hit, self._marks.get(at, " "), shows_path=is_wide, say=self._say, is_below=is_below)
         return Text(clean_line(row.place))
 
     def begin_answer(self) -> None:
@@ -221,6 +224,7 @@ class ResultList(Vertical):
         self.show([])
         self._said.display = True
         self._text.update(text)
+        self._share_room()
         self._said.scroll_end(animate=False)
 
     def show_answer(self, answer: Answer) -> None:
@@ -231,7 +235,18 @@ class ResultList(Vertical):
         self.answer = answer
         self._said.display = True
         self._text.update(answer_text(answer))
+        self._share_room()
         self._said.scroll_home(animate=False)
+
+    def on_resize(self) -> None:
+        """Shares the new height."""
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """Gives the text all that its places leave, but at least three fifths."""
+        height = self.size.height
+        places = len(self._rows) * (3 if self.app.size.width >= NARROW else 2)
+        self._said.styles.max_height = max(height - places, 3 * height // 5)
 
     def show(self, rows: list[Row]) -> None:
         """Shows rows, the first one marked."""
@@ -239,7 +254,7 @@ class ResultList(Vertical):
         self._said.display = False
         self._rows, self._marks = [], {}  # events of the list while it is filled belong to no row
         self._list.clear_options()
-        self._list.add_options(Option(self._drawn(at, row)) for at, row in enumerate(rows))
+        self._list.add_options(Option(self._drawn(at, row, rows)) for at, row in enumerate(rows))
         self._rows = rows
         if rows:
             self._list.highlighted = 0

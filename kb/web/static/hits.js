@@ -54,7 +54,7 @@ function hitLink(hit, state, isFirst) {
     { class: isFirst ? "hit" : "hit further", ...leadsTo(place, hit.chunk_id, state), "data-chunk": hit.chunk_id },
     isFirst ? thumbnail(hit) : null,
     h("span", { class: "head" }, isFirst ? named("heading", hit.title) : (section ?? snippet), h("span", { class: "at" }, placeWord(place))),
-    isFirst ? pathOf(place.path, section) : null,
+    isFirst ? pathOf(place.path, section, hit.title) : null,
     isFirst || section ? snippet : null,
   );
 }
@@ -74,11 +74,18 @@ function shownName(qualified, path) {
   return said ? qualified.slice(said.length) : qualified;
 }
 
-/** A path on one line, the section in it behind it: where it is too long, its folders are cut. */
-export function pathOf(path, section = null) {
+/**
+ * A path on one line, the section in it behind it: where it is too long, its folders are cut. The name of a note that
+ * repeats its title is printed alone.
+ */
+export function pathOf(path, section = null, title = "") {
   const cut = path.lastIndexOf("/") + 1;
-  return h("span", { class: "where", title: path }, cut ? h("span", { class: "folder" }, h("bdi", {}, path.slice(0, cut))) : null, h("bdi", { class: "file" }, path.slice(cut)), section);
+  const name = path.slice(cut);
+  const isRepeated = sameName(name.replace(/\.(?:md|markdown)$/iu, ""), title) && (cut || section);
+  return h("span", { class: "where", title: path }, cut ? h("span", { class: "folder" }, h("bdi", {}, path.slice(0, cut))) : null, h("bdi", { class: isRepeated ? "file repeated" : "file" }, name), section);
 }
+
+const sameName = (one, other) => one.normalize().toLowerCase() === other.normalize().toLowerCase();
 
 /** The place as a person says it. */
 export function placeWord(place) {

@@ -65,7 +65,7 @@ function shelf(name, items) {
 
 /** A document by its title, path and the day of its last change. */
 export function documentItem(each, state) {
-  return h("li", {}, h("a", { class: "entry hit", href: address({ ...state, at: each.doc_path, passage: "", heading: "", view: "" }), "data-at": each.doc_path }, h("span", { class: "head" }, h("span", { class: "heading", lang: languageOf(each.title) }, h("bdi", {}, each.title)), h("span", { class: "day" }, day(each.updated_at))), pathOf(each.doc_path)));
+  return h("li", {}, h("a", { class: "entry hit", href: address({ ...state, at: each.doc_path, passage: "", heading: "", view: "" }), "data-at": each.doc_path }, h("span", { class: "head" }, h("span", { class: "heading", lang: languageOf(each.title) }, h("bdi", {}, each.title)), h("span", { class: "day" }, day(each.updated_at))), pathOf(each.doc_path, null, each.title)));
 }
 
 function questionItem(each) {

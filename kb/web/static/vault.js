@@ -173,5 +173,5 @@ const once = (documents) => [...new Map(documents.map((each) => [each.doc_path, 
 
 /** A document by its title, its path behind it. */
 function titled(each, state, said) {
-  return h("li", {}, h("a", { class: "to-document", href: address({ ...state, at: each.doc_path, passage: "", heading: "", view: "" }), "data-at": each.doc_path, lang: languageOf(each.title) }, h("bdi", {}, each.title)), pathOf(each.doc_path), said ? h("span", { class: "quiet-word" }, said) : null);
+  return h("li", {}, h("a", { class: "to-document", href: address({ ...state, at: each.doc_path, passage: "", heading: "", view: "" }), "data-at": each.doc_path, lang: languageOf(each.title) }, h("bdi", {}, each.title)), pathOf(each.doc_path, null, each.title), said ? h("span", { class: "quiet-word" }, said) : null);
 }
