@@ -229,13 +229,32 @@ def test_before_the_first_ingest_it_is_said_that_nothing_is_indexed(tmp_path: Pa
     assert run_kb(*call, "search", "platypus").stderr == ""
 
 
-def test_while_the_first_ingest_has_not_ended_a_search_without_hits_says_so(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path)
+def test_files_whose_text_is_not_there_yet_are_told_by_search_ask_and_status(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"zebra.md": "# Zebra\n\nA zebra has stripes.\n"})
     call = ("--config", str(vault.config))
     assert run_kb(*call, "ingest", "--no-embed").code == 0
     with closing(sqlite3.connect(vault.sqlite)) as db, db:
-        db.execute("DELETE FROM ingest_runs")  # as before the end of the first
-    assert "the first ingest has not ended" in run_kb(*call, "search", "platypus").stderr
+        db.execute(
+            """
+            WITH files (path, family) AS (VALUES ('a.png', 'image'), ('b.png', 'image'), ('c.pdf', 'pdf'))
+            INSERT INTO unread_files
+            SELECT path, path, family, 1, 0, '', 'waiting', 'not_read_yet', 'not read yet',
+              'kb ingest reads them', '2026'
+            FROM files
+            """
+        )
+    said = "not read yet: 3 files (image 2, pdf 1); kb ingest goes on"
+    for words in (("search", "zebra"), ("search", "platypus"), ("ask", "What does a zebra have?")):
+        ran = run_kb(*call, *words, *(("--provider", "extractive") if words[0] == "ask" else ()))
+        assert said in ran.stderr
+    assert (
+        "아직 읽지 않음: 파일 3개 (image 2, pdf 1); 이어서 읽기: kb ingest" in run_kb(*call, "search", "얼룩말").stderr
+    )
+    status = run_kb(*call, "status").stdout
+    assert "3 not read yet: a.png and 2 more; kb ingest reads them" in " ".join(status.split())
+    assert said in status
+    assert run_kb(*call, "ingest", "--no-embed").code == 0, "the files were never there"
+    assert "not read yet" not in run_kb(*call, "search", "zebra").stderr + run_kb(*call, "status").stdout
 
 
 def test_status_tells_in_five_lines_what_is_indexed_when_and_what_is_pending(fresh_vault: Vault) -> None:

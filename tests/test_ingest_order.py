@@ -125,8 +125,11 @@ def test_the_text_of_a_document_is_stored_before_its_pictures_are_read(workspace
     in_text = f"SELECT count(*) FROM chunks JOIN documents USING (doc_id) WHERE workspace_path = '{name}'"
     assert workspace.query(in_pictures) == [(0,)]
     assert workspace.query(in_text)[0][0] > 0
+    waiting = "SELECT workspace_path FROM unread_files WHERE code = 'not_read_yet'"
+    assert workspace.query(waiting) == [(name,)]
     told, report = order(workspace)
     assert told == ["embedded", name, "embedded"]
+    assert workspace.query(waiting) == []
     assert workspace.query(in_pictures)[0][0] > 1
     assert order(workspace)[1].counts.unchanged == 3
 

@@ -83,7 +83,7 @@ def test_events_come_in_the_order_of_the_contract(workspace: Workspace) -> None:
 def test_the_counts_of_the_last_event_are_those_of_the_report(workspace: Workspace) -> None:
     report = workspace.ingest()
     assert workspace.events[-1] == Finished("completed", report.counts)
-    assert workspace.events[1] == ScanCompleted(NOTES, 0)
+    assert workspace.events[1] == ScanCompleted(NOTES, 0, {"markdown": NOTES})
 
 
 def test_a_run_that_fails_ends_with_its_terminal_event(workspace: Workspace) -> None:

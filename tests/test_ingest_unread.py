@@ -14,12 +14,15 @@ from ingest_fixtures import Workspace, counted
 
 from kb.domain.kinds import KINDS, MediaType, family_of, media_type_of
 from kb.domain.run_handle import RunHandle
+from kb.domain.search import SearchQuery
 from kb.errors import ModelMissing
 from kb.extract import mail
 from kb.extract.parts import kb_engine
 from kb.operations.admin.removal import Named, forget
 from kb.operations.inspect.status import base_status
 from kb.operations.opening.base import Base, open_base
+from kb.operations.opening.exposure import Audience
+from kb.operations.search.search import search
 
 MIXED = Path(__file__).resolve().parents[1] / "fixtures"
 
@@ -197,6 +200,47 @@ def test_the_status_says_why_to_the_owner_alone(workspace: Workspace) -> None:
     assert said == [("code", 1, "generated", ["c.py"]), ("mail", 1, "not a mail: it has no head", ["b.eml"])]
     with closing(Base(workspace.config, audience="agent")) as session:
         assert base_status(session).unread == ()
+
+
+def test_of_files_that_wait_an_audience_is_told_those_it_may_know_of(workspace: Workspace) -> None:
+    for number in range(40):
+        workspace.write(f"{'private' if number < 35 else 'open'}/{number:02}.md", f"# Note {number}\n")
+    stopped: list[object] = []
+    workspace.ingest(is_canceled=lambda: bool(stopped), on_event=stopped.append)
+    written = workspace.config_path.read_text()
+    workspace.config_path.write_text(f'{written}[exposure]\nnever_to_mcp = ["private/**"]\n')
+
+    def note(audience: Audience | None) -> str | None:
+        with closing(Base(workspace.config, audience=audience)) as session:
+            said = search(session, SearchQuery("hexagon", "lexical", 3)).note
+            assert said in (None, *base_status(session).missing)
+            return said
+
+    assert note(None) == "not read yet: 40 files (markdown 40); kb ingest goes on"
+    assert note("agent") == "not read yet: 5 files (markdown 5); kb ingest goes on"
+    workspace.config_path.write_text(f'{written}[exposure]\nnever_to_mcp = ["**"]\n')
+    assert note("agent") is None
+    workspace.ingest("open")
+    assert note(None) == "not read yet: 35 files (markdown 35); kb ingest goes on"
+    (workspace.root / "private" / "00.md").unlink()
+    workspace.ingest()
+    assert note(None) is None
+
+
+def test_a_changed_file_waits_with_its_old_text_in_the_index(workspace: Workspace) -> None:
+    workspace.write("a.md", "# Spiral\n")
+    stopped: list[object] = []
+    workspace.ingest(is_canceled=lambda: bool(stopped), on_event=stopped.append)
+    assert noted(workspace) == [("b.eml", "failed", "extract_failed"), ("c.py", "left out", "generated")]
+
+
+def test_a_file_that_was_to_be_read_and_fails_is_noted_with_its_failure(workspace: Workspace) -> None:
+    workspace.write("d.eml", NO_MAIL)
+    stopped: list[object] = []
+    workspace.ingest(is_canceled=lambda: bool(stopped), on_event=stopped.append)
+    assert ("d.eml", "waiting", "not_read_yet") in noted(workspace)
+    assert counted(workspace.ingest())["errors"] == 1
+    assert ("d.eml", "failed", "extract_failed") in noted(workspace)
 
 
 def test_forgetting_takes_the_note_too(workspace: Workspace) -> None:

@@ -138,10 +138,17 @@ w.ingest(on_event=stop)
         assert [row[:2] for row in seen(workspace)] == [("ingest", "running")]
         with open_base(workspace.config) as session:
             assert [job.status for job in base_status(session).jobs] == ["running"]
+            found = search(session, SearchQuery("note", "lexical", 3))
+            assert (len(found.hits), found.note) == (
+                3,
+                "not searched yet: 8 files that an ingest is reading (markdown 8)",
+            )
         process.send_signal(signal.SIGKILL)
         process.wait()
     with open_base(workspace.config) as session:
         (job,) = base_status(session).jobs
+        found = search(session, SearchQuery("note", "lexical", 3))
+        assert found.note == "not read yet: 8 files (markdown 8); kb ingest goes on"
     assert (job.status, job.error and job.error.code) == ("failed", "interrupted")
     age(workspace, 11)
     assert [row[:2] for row in seen(workspace)] == [("ingest", "failed")]

@@ -38,7 +38,7 @@ TS = "2026-01-01T00:00:00Z"
 def sample(event_type: type) -> Any:
     """An event with a value in each of its fields."""
     values = {"str": "x", "int": 1, "Result": "new", "IngestCounts": IngestCounts(new=2)}
-    values |= {"float": 0.5, "float | None": 0.5, "tuple[str, ...]": ("x",)}
+    values |= {"float": 0.5, "float | None": 0.5, "tuple[str, ...]": ("x",), "Mapping[str, int]": {"pdf": 2}}
     given = {field.name: values.get(str(field.type), "completed") for field in fields(event_type)}
     return event_type(**given)
 

@@ -5,7 +5,8 @@ The `kind` of an event is its name in JSON, and its fields are the fields there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 from kb.domain.on_wire import on_wire
@@ -23,11 +24,12 @@ class ScanStarted:
 
 @dataclass(frozen=True, slots=True)
 class ScanCompleted:
-    """All files are listed; `total` of them will be read."""
+    """All files are listed; `total` of them will be read, `kinds` counts these by kind."""
 
     kind: ClassVar = "scan_completed"
     total: int
     unchanged: int
+    kinds: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,13 @@ _NOTES = {
         "언어 {1}에서 가장 가까운 곳: {0} (lang={1}로 더)",
     ),
     "nothing indexed": ("nothing is indexed yet (kb ingest)", "아직 색인된 것이 없음 (kb ingest)"),
-    "first ingest": (
-        "the first ingest has not ended: some notes are not in yet (kb ingest goes on with it)",
-        "첫 색인이 끝나지 않음: 아직 없는 노트가 있음 (kb ingest)",
+    "being read": (
+        "not searched yet: {0} that an ingest is reading ({2})",
+        "아직 검색되지 않음: 지금 읽는 파일 {1}개 ({2})",
+    ),
+    "not read yet": (
+        "not read yet: {0} ({2}); kb ingest goes on",
+        "아직 읽지 않음: 파일 {1}개 ({2}); 이어서 읽기: kb ingest",
     ),
     "compared in part": (
         "a long question: only its beginning is compared by meaning",

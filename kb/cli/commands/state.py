@@ -114,10 +114,11 @@ def _job_row(job: Job) -> tuple[str, str] | None:
         return "failed", how_far + (f"; {error.message}" + f" ({error.hint})" * bool(error.hint) if error else "")
     if job.status != "running":
         return None
-    if progress is not None and progress.done:
+    seconds_left = None if progress is None else progress.seconds_left
+    if progress is not None and progress.done and progress.unit != "files":  # which take very different times
         taken_s = (datetime.fromisoformat(job.updated_at) - datetime.fromisoformat(job.created_at)).total_seconds()
-        how_far += f", some {duration(taken_s / progress.done * (progress.total - progress.done))} left"
-    return "running", how_far
+        seconds_left = taken_s / progress.done * (progress.total - progress.done)
+    return "running", how_far + (f", some {duration(seconds_left)} left" if seconds_left else "")
 
 
 def _unread_rows(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:

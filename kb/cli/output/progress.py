@@ -15,6 +15,7 @@ import click
 from kb.cli.call import Call
 from kb.cli.output.printing import print_json
 from kb.cli.output.terminal import columns, end_within
+from kb.domain.files_left import FilesLeft
 from kb.domain.ingest_events import (
     AssetFinished,
     AssetStarted,
@@ -146,9 +147,11 @@ class _Drawing:
         self._steps: dict[str, TaskID] = {}
         self._said_again = False
         self._cluster: TaskID | None = None
+        self._files_left_by_kind = FilesLeft()
 
     def draw(self, event: RunEvent) -> None:
         """Shows an event."""
+        self._files_left_by_kind.note(event)
         if isinstance(event, ScanStarted):
             self._files = self._bar.add_task("scanning", total=None, state="", path="")
         elif isinstance(event, EmbedAgain):
@@ -177,7 +180,7 @@ class _Drawing:
             self._draw_path(files, f"{event.path}  {event.engine}{part}")
         elif isinstance(event, AssetFinished):
             bar.update(files, advance=1, path="")
-            bar.update(files, state=_state(self._task(files), "files"))
+            bar.update(files, state=_state(self._task(files), "files", self._files_left_by_kind.seconds()))
 
     def _draw_path(self, files: TaskID, path: str) -> None:
         task = self._task(files)
@@ -199,7 +202,8 @@ class _Drawing:
                 print(said, file=sys.stderr)
         task = self._models[event.model]
         self._bar.update(task, completed=event.done, total=event.total)
-        self._bar.update(task, state=_state(self._task(task), "passages"))
+        shown = self._task(task)
+        self._bar.update(task, state=_state(shown, "passages", shown.time_remaining))
 
     def _files_left(self) -> int:
         if self._files is None:
@@ -221,7 +225,8 @@ class _Drawing:
         task = self._steps[event.step]
         if event.total:
             self._bar.update(task, completed=event.done, total=event.total)
-            self._bar.update(task, state=_state(self._task(task), event.unit))
+            shown = self._task(task)
+            self._bar.update(task, state=_state(shown, event.unit, shown.time_remaining))
         else:
             self._bar.update(task, state="rebuilding …")
 
@@ -229,14 +234,14 @@ class _Drawing:
         return next(task for task in self._bar.tasks if task.id == task_id)
 
 
-def _state(task: Task, what: str) -> str:
-    """How many are done; until all are, also the rate per second and the time left, but for bytes."""
+def _state(task: Task, what: str, seconds_left: float | None) -> str:
+    """How many are done; until all are, also the rate per second and the time left, if known, but for bytes."""
     if what == "bytes":
         return f"{task.completed / 1e6:.1f}/{(task.total or 0) / 1e6:.1f} MB"
     done = f"{task.completed:,.0f}/{task.total or 0:,.0f} {what}"
-    if task.finished or not task.speed or task.time_remaining is None:
+    if task.finished or not task.speed or seconds_left is None:
         return done
-    return f"{done} {_rate(task.speed)}/s {_clock(task.time_remaining)} left"
+    return f"{done} {_rate(task.speed)}/s {_clock(seconds_left)} left"
 
 
 def _rate(per_second: float) -> str:

@@ -29,6 +29,7 @@ UNREAD_WORDS: Mapping[str, str] = {
     "archives_off": "archives",
     "engine_off": "for engines that are off",
     "model_missing": "for engines that are not installed",
+    "not_read_yet": "not read yet",
 }
 """What files are that are not read, by the code of the reason; for others the code says it."""
 

@@ -334,11 +334,12 @@ class Listing(NamedTuple):
 
 
 class JobProgress(NamedTuple):
-    """The progress of long work."""
+    """The progress of long work; `seconds_left` is estimated for files, null while it cannot be."""
 
     done: int
     total: int
     unit: str
+    seconds_left: float | None = None
 
 
 def _parsed(written: str | None) -> Any:

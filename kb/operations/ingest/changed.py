@@ -322,6 +322,8 @@ def _note_unread(run: IngestRun, file: SourceFile, reading: Reading) -> None:
         run.unread_files.failed(file, run.reader(file), reading, again=again)
     elif isinstance(reading, SkippedFile):
         run.unread_files.left_out(file, run.reader(file), reading)
+    elif run.read_again.get(file.workspace_path, file) is None:  # its pictures are read later
+        run.unread_files.not_yet(file)
     else:
         run.unread_files.read(file.workspace_path)
 

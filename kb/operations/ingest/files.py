@@ -62,7 +62,8 @@ def files_to_read(run: IngestRun) -> deque[SourceFile]:
     run.unread_files.write()
     texts += others
     run.total = len(texts)
-    run.handle.tell(ScanCompleted(run.total, report.counts.unchanged))
+    kinds = Counter[str](family_of(file.media_type) for file in texts)
+    run.handle.tell(ScanCompleted(run.total, report.counts.unchanged, dict(kinds)))
     return texts
 
 
@@ -134,6 +135,7 @@ def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], other
     kinds = request.sources.place(path)[0].kinds
     if kinds and family not in kinds:
         report.not_included += 1
+        run.unread_files.read(path)
         return
     known = run.vanished.pop(path, None)
     if family not in request.extraction.families:
@@ -145,14 +147,15 @@ def _take_file(run: IngestRun, file: SourceFile, texts: deque[SourceFile], other
         and run.is_current(file.media_type, known[3], path)
     ):
         report.counts.unchanged += 1
+        run.unread_files.read(path)
     elif file.byte_len and not run.can_read(family, path):
         run.leave_unread(file)
     elif not request.tries_again(path) and run.is_unread_as_before(file):
         return
-    elif extractor_of(family).needs_steps:
-        others.append(file)
     else:
-        texts.append(file)
+        (others if extractor_of(family).needs_steps else texts).append(file)
+        if known is None:
+            run.unread_files.not_yet(file)
 
 
 def members_of(run: IngestRun, source: Source, archive: SourceFile, is_read: bool) -> Iterable[Member]:

@@ -20,6 +20,7 @@ from kb.store.connection import Connection, transaction
 # Failures by a file's bytes. Others, such as a lacking permission, may end without a change of the file.
 _OF_THE_BYTES = (ExtractFailed, FileTooLarge)
 
+_NOT_YET = "not_read_yet", "not read yet", "kb ingest reads them"
 _OFF = "the engines that read such files are off", "ocr.enabled, image_caption.enabled or audio.enabled"
 
 
@@ -32,6 +33,7 @@ class UnreadFiles:
         self._known = {row.workspace_path: row for row in queries.select_unread_files(db)}
         self._unmet = set(self._known)
         self._found: list[UnreadFile] = []
+        self._read: list[str] = []
 
     def met(self, path: str) -> None:
         """Notes that the walk has met a file, so that it is not gone."""
@@ -57,6 +59,10 @@ class UnreadFiles:
         said = ("engine_off", *_OFF) if lacks is None else (lacks.code, lacks.message, lacks.hint)
         self._note(file, reader, "waiting", said)
 
+    def not_yet(self, file: SourceFile) -> None:
+        """Records a file whose text, or the text of its pictures, is stored once this run or a later one reads it."""
+        self._note(file, "", "waiting", _NOT_YET)
+
     def off(self, file: SourceFile, said: tuple[str, str, str]) -> None:
         """Records a file that a setting would read; `said` is the code, message and hint."""
         self._note(file, "", "waiting", said)
@@ -68,9 +74,9 @@ class UnreadFiles:
         self._found.append(UnreadFile(path, "", None, 0, 0, "", "failed", *said, self._now))
 
     def read(self, path: str) -> None:
-        """Deletes the record of a file that was read; call it in a transaction."""
+        """Deletes the record of a file that was read, with the next `write`."""
         if path in self._known:
-            self._forget([path])
+            self._read.append(path)
 
     def forget_gone(self, would_have_met: Callable[[str], bool]) -> None:
         """Deletes the records of files that the walk did not meet but would have met if they existed."""
@@ -80,11 +86,15 @@ class UnreadFiles:
                 self._forget(gone)
 
     def write(self) -> None:
-        """Writes the records that are new since the last call."""
+        """Writes what was recorded since the last call."""
         found, self._found = self._found, []
-        if self._writes and (rows := [row for row in found if self._is_new(row)]):
+        read, self._read = self._read, []
+        rows = [row for row in found if self._is_new(row)]
+        if self._writes and (rows or read):
             with transaction(self._db):
+                self._forget(read)
                 queries.upsert_unread_files(self._db, (row._asdict() for row in rows))  # type: ignore[misc]
+            self._known |= {row.workspace_path: row for row in rows if row.code == _NOT_YET[0]}
 
     def _is_new(self, row: UnreadFile) -> bool:
         known = self._known.get(row.workspace_path)
@@ -99,5 +109,5 @@ class UnreadFiles:
         self._found.append(UnreadFile(path, source, *noted, self._now))
 
     def _forget(self, paths: list[str]) -> None:
-        if self._writes:
+        if paths:
             queries.delete_unread_files(self._db, paths_json=json.dumps(paths, ensure_ascii=False))

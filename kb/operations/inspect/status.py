@@ -15,6 +15,7 @@ from kb.operations.inspect.listing import folder_entries, source_entries
 from kb.operations.opening.base import Base
 from kb.operations.opening.jobs import last_jobs
 from kb.operations.opening.paging import corpus_revision
+from kb.operations.opening.unread import not_read_yet
 from kb.store import queries
 
 # Paths of files that are not read, of each kind and reason.
@@ -34,17 +35,19 @@ def base_status(session: Base) -> BaseStatus:
         else:
             try:
                 source = base.vectors
-                waiting = None if base.hides else source.lacking("")  # it counts all documents
+                unembedded = None if base.hides else source.lacking("")  # it counts all documents
                 by_meaning = source.first_passages() is None
-                missing += [waiting] if waiting else []
+                missing += [unembedded] if unembedded else []
             except ModelError as error:
                 missing.append(f"search by meaning: {error.message} ({error.hint})")
         unread = queries.count_unread_pictures(base.db)
         if unread is not None and unread.documents and base.sees_all:
             what = f"{counted(unread.pictures, 'picture')} in {counted(unread.documents, 'document')}"
             missing.append(f"{what} not read: OCR is switched off, or not installed (kb doctor)")
+        waiting = not_read_yet(base, "")
+        missing += [waiting] if waiting else []
         if not stats.documents:
-            missing = ["nothing is indexed yet (kb ingest)"]  # all other parts depend on it
+            missing = [waiting or "nothing is indexed yet (kb ingest)"]  # all other parts depend on it
         return BaseStatus(
             kb.__version__,
             stats.documents,
@@ -79,11 +82,13 @@ def outline(session: Base) -> Outline:
         sources = tuple(source_entries(base, None))
         folders = [each for each in folder_entries(base.db, None, None, _MOST_MAPPED, 0) if each.name != "./"]
         slots = {each.slot: each for each in queries.count_slot_chunks(base.db)}
+        waiting = not_read_yet(base, "")
     primary = slots.get("primary")
     embedded, chunks = (primary.embedded, primary.chunks) if primary else (0, stats.chunks)
     gaps = [] if stats.documents else ["nothing is indexed yet"]
     if stats.documents and stats.last_ingest_at is None:
         gaps.append("the first ingest has not ended")
+    gaps += [waiting] if waiting else []
     if embedded < chunks:
         gaps.append(f"{chunks - embedded} of {chunks} passages lack vectors")
     return Outline(

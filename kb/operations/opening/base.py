@@ -269,6 +269,16 @@ class ConnectedBase(Base):
 
         return hidden_paths(self.db, rules_for(self.config, "model"))
 
+    @property
+    def hides_path(self) -> Callable[[str], bool] | None:
+        """Whether a file is hidden from the audience by its path; None if no path is. Raises: ConfigError."""
+        if self._audience is None:
+            return None
+        from kb.operations.opening.exposure import rules_for
+
+        rules = rules_for(self._given, self._audience)
+        return rules.matches() if rules.globs or rules.kept_sources else None
+
     def refresh(self, config: Config) -> None:
         """Drops what was cached before the database, the rules or an installed model changed. Raises: SchemaTooNew."""
         given = self._given

@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Literal, NamedTuple
 
+from kb.domain.files_left import FilesLeft
 from kb.domain.ids import id_from
 from kb.domain.ingest_events import AssetFinished, EmbedProgress, ScanCompleted
 from kb.domain.results.inspection import Job
@@ -56,6 +57,7 @@ class _Recorded(RunHandle):
         super().__init__(handle.tell)
         self._handle, self._job, self._db, self._sqlite = handle, job, db, sqlite
         self._progress: str | None = None
+        self._files_left = FilesLeft()
         self._ended = Event()
         self._signs: Thread | None = None
         if job.is_sure:
@@ -63,7 +65,10 @@ class _Recorded(RunHandle):
 
     def tell(self, event: RunEvent) -> None:
         """Records the progress in an event, and passes the event on."""
+        self._files_left.note(event)
         if (progress := _progress_of(event)) is not None:
+            if isinstance(event, AssetFinished):
+                progress["seconds_left"] = self._files_left.seconds()
             self._progress = json.dumps(progress)
             if self._signs is None and progress["total"]:
                 self._begin()
@@ -150,6 +155,11 @@ def last_jobs(db: Connection) -> tuple[Job, ...]:
         else each
         for each in queries.select_last_jobs(db)
     )
+
+
+def is_ingesting(db: Connection) -> bool:
+    """Whether an ingest is running."""
+    return any(_is_running(row.process_id) for row in queries.select_running_ingests(db))
 
 
 def _is_running(process_id: int) -> bool:

@@ -56,7 +56,7 @@ def search(base: Base, query: SearchQuery) -> SearchResult:
         result = held_first(result, asked, read.held, term)
         if asked is not query:
             result = _of_question(base, query, asked, result)
-        return _without_words(result) if result.hits else _without_documents(base, result)
+        return _with_gaps(base, _without_words(result))
 
 
 def newest_first(base: ConnectedBase, result: SearchResult, query: SearchQuery) -> SearchResult:
@@ -92,20 +92,24 @@ def _of_question(base: ConnectedBase, query: SearchQuery, asked: SearchQuery, re
     return _also_noted(result, *filter_notes(base.db, query.text, asked.filters, found=bool(result.hits)))
 
 
-def _without_documents(base: ConnectedBase, result: SearchResult) -> SearchResult:
-    """A result without hits, with a note that nothing is indexed or the first ingest has not ended."""
-    from kb.retrieve.notes import note  # most questions have hits
+def _with_gaps(base: ConnectedBase, result: SearchResult) -> SearchResult:
+    """The result, with a note if files are not read yet, or if nothing is indexed."""
+    state, asked = base.index.state, result.query.text
+    is_empty = not result.hits and state.pipelines_json == "[]"
+    if not state.waits and not is_empty:
+        return result
+    from kb.operations.opening.unread import not_read_yet  # most indexes are whole
+    from kb.retrieve.notes import note
 
-    if base.index.state.pipelines_json == "[]":
-        return result._replace(note=note(result.query.text, "nothing indexed"))  # what else is lacking follows from it
-    if queries.select_last_ingest(base.db) is None:
-        return _also_noted(result, note(result.query.text, "first ingest"))
-    return result
+    unread = not_read_yet(base, asked)
+    if is_empty:  # what else is lacking follows from it
+        return result._replace(note=unread or note(asked, "nothing indexed"))
+    return _also_noted(result, *([unread] if unread else []))
 
 
 def _without_words(result: SearchResult) -> SearchResult:
     """The result, with a note if no passage has a word of the question."""
-    if result.query.mode != "hybrid" or any(hit.retrieval.lexical_score for hit in result.hits):
+    if not result.hits or result.query.mode != "hybrid" or any(hit.retrieval.lexical_score for hit in result.hits):
         return result
     if not result.candidates or any(each.lexical_score for each in result.candidates):
         return result
