@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import lancedb
 import pytest
 from conftest import Vault, cpu_limited, run_kb
 from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models, write_own_manifest
@@ -48,7 +47,7 @@ from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writing import writing
 from kb.store import caches, queries
 from kb.store.caches import CachedVector, VectorCache
-from kb.store.lance_table import LanceTable
+from kb.store.lance_table import LanceTable, connected
 
 __all__ = ["fake_models", "indexed", "private", "small_batches", "undisturbed", "vault"]
 
@@ -63,7 +62,7 @@ def index(vault: Vault, *options: str) -> Any:
 
 
 def wide_table(vault: Vault) -> set[str]:
-    table = lancedb.connect(config_of(vault).vector_dir).open_table("chunk_embeddings_fake_wide_48")
+    table = connected(config_of(vault).vector_dir).open_table("chunk_embeddings_fake_wide_48")
     return set(table.to_arrow()["chunk_id"].to_pylist())
 
 
