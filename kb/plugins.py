@@ -60,23 +60,23 @@ class Plugin(NamedTuple):
             return self.entry_point.load()()
 
 
-def installed_plugins(kind: PluginKind) -> list[Plugin]:
-    """All that are installed, by name; of two with one name the first that Python finds."""
-    found: dict[str, Plugin] = {}
-    for each in entry_points(group=f"kb.{kind}s"):
-        package = each.dist
-        if package is not None and each.name not in found:
-            found[each.name] = Plugin(kind, each.name, package.name, package.version, each)
-    return sorted(found.values())
+def installed_plugins() -> dict[PluginKind, dict[str, Plugin]]:
+    """All that are installed, by kind and name; of two with one name the first that Python finds."""
+    found: dict[PluginKind, dict[str, Plugin]] = {kind: {} for kind in PLUGIN_KINDS}
+    declared = entry_points()  # reads the metadata of all packages
+    for kind, named in found.items():
+        for each in sorted(declared.select(group=f"kb.{kind}s"), key=lambda each: each.name):
+            if (package := each.dist) is not None:
+                named.setdefault(each.name, Plugin(kind, each.name, package.name, package.version, each))
+    return found
 
 
 def find_plugin(kind: PluginKind, name: str) -> Plugin:
     """The one called `name`. Raises: ModelMissing where there is none."""
-    installed = installed_plugins(kind)
-    for plugin in installed:
-        if plugin.name == name:
-            return plugin
-    others = ", ".join(each.name for each in installed)
+    installed = installed_plugins()[kind]
+    if plugin := installed.get(name):
+        return plugin
+    others = ", ".join(installed)
     known = f"there is {others}" if others else "none is; install its package for the Python that runs kb"
     raise ModelMissing(f"no {_WORDED[kind]} called {name} is installed", f"{known} (kb doctor lists plugins)")
 

@@ -13,7 +13,7 @@ from random import sample
 from kb.config import Config
 from kb.domain.checks import Check, checked
 from kb.domain.ids import content_hash
-from kb.domain.plugins import PLUGIN_KINDS, PluginKind
+from kb.domain.plugins import PluginKind
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.embed.provider import PLUGIN
 from kb.errors import KbError, ModelMissing, StoreBusy, StoreCorrupt, StoreReadOnly
@@ -319,9 +319,8 @@ def _plugins(config: Config) -> Iterator[Check]:
             'rag.claim_judge = "plugin", rag.claim_model = "{}"',
         ),
     }
-    for kind in PLUGIN_KINDS:
+    for kind, installed in installed_plugins().items():
         label, (used, how_to_use) = f"plugin_{kind}", kinds[kind]
-        installed = {each.name: each for each in installed_plugins(kind)}
         for name in dict.fromkeys((*installed, *used)):
             if name not in used:
                 found, use = installed[name], how_to_use.format(name)
