@@ -27,6 +27,7 @@
     │   ├── FileUnreadable  file_unreadable
     │   ├── FileChanged     file_changed
     │   ├── FileVanished    file_vanished
+    │   ├── FileNamedTwice  file_named_twice
     │   ├── FileTooLarge    file_too_large
     │   ├── FileNotRegular  file_not_regular
     │   ├── PathNotUnicode  path_not_unicode
@@ -248,6 +249,12 @@ class FileVanished(FileError):
     """The file was there at the scan and gone at the read."""
 
     code = "file_vanished"
+
+
+class FileNamedTwice(FileError):
+    """Another file of the folder has the same name in other code points."""
+
+    code = "file_named_twice"
 
 
 class FileTooLarge(FileError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import unicodedata
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -417,6 +418,26 @@ def test_very_many_different_errors_are_told_by_their_kind(tmp_path: Path) -> No
     shown = kb_in(vault)("status").stdout
     assert "not read     80 damaged, or not of their kind: 00.canvas and 79 more; open it in its program" in shown
     assert "left out     40 empty (00.html)\n" in shown
+
+
+def test_status_names_each_file_once_and_gives_the_hint_that_holds_for_most(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"note.md": "# Note\n"})
+    for name in ("a.docx", "b.epub", "c.pptx", "d.eml"):
+        (vault.root / name).write_bytes(b"nothing of the kind\n")
+    (vault.root / "gone.md").symlink_to("nowhere.md")
+    (vault.root / "loop.md").symlink_to("loop.md")
+    (vault.root / "e.zip").write_bytes(b"PK")
+    for form in ("NFC", "NFD"):
+        (vault.root / f"{unicodedata.normalize(form, '회의록')}.md").write_text("# 회의\n", encoding="utf-8")
+    kb_in(vault)("ingest", "--no-embed")
+    rows = [line.removeprefix("not read").strip() for line in kb_in(vault)("status").stdout.splitlines()]
+    for row in (
+        "4 damaged, or not of their kind: a.docx and 3 more; open it in its program and save it again",
+        "2 links to nowhere: gone.md and 1 more; repair or delete it",
+        "1 archives: e.zip; archives = true in [workspace] reads them",
+        f"1 called as another file is: {unicodedata.normalize('NFC', '회의록')}.md; rename one of the two",
+    ):
+        assert row in rows
 
 
 @pytest.mark.parametrize("width", [80, 100])

@@ -138,6 +138,12 @@ def test_separated_text_is_read_as_a_table(separator: str) -> None:
     assert rows_of(text)[1:] == [("cells=A2:B2", "| Day | Sum |"), ("cells=A3:B3", "| Day: 2026.03.02 | Sum: 84500 |")]
 
 
+def test_a_page_with_pictures_under_the_name_of_a_workbook_is_called_so() -> None:
+    with pytest.raises(ExtractFailed, match="MHTML") as caught:
+        read(b"MIME-Version: 1.0\nContent-Type: multipart/related\n\n--x\n")
+    assert caught.value.hint == "rename it to .mht: so it is read"
+
+
 @pytest.mark.parametrize(
     "data", [b"\x09\x08\x10\0\0\6\5\0", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3", b"MIME-Version: 1.0\n\nx", b"<svg>a</svg>"]
 )

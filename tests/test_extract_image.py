@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,13 @@ def test_a_picture_of_a_telephone_is_read_where_its_decoder_is_installed(monkeyp
     assert dark_box(frame) == SPOT
     with pytest.raises(ExtractFailed, match="damaged"):
         list(frames(data[: len(data) // 2]))
+
+
+@pytest.mark.parametrize("data", [b"nope", b"\x89PNG\r\n"])
+def test_what_is_no_picture_is_called_so_whatever_decoders_are_registered(data: bytes) -> None:
+    program = f"from kb.extract.image import frames\nlist(frames({data!r}))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "not an image, or damaged at its start" in ran.stderr
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "LA", "I;16", "CMYK"])

@@ -264,6 +264,11 @@ def test_old_binary_sheets_with_cells_far_away_are_refused_before_memory_is_take
         parts_of("a.xls", bytes(data))
 
 
+def test_a_workbook_that_begins_as_one_and_is_none_is_called_damaged() -> None:
+    with pytest.raises(ExtractFailed, match="not a readable spreadsheet"):
+        parts_of("a.xls", package.OLE_START + bytes(600))
+
+
 def xlsb(*cells: tuple[int, int, str]) -> bytes:
     """A workbook of one sheet with those texts, by row and column from 0."""
 

@@ -273,7 +273,7 @@ def in_a_folder_turned_into_a_file(note: Path) -> None:
         (Path.unlink, "file_vanished", {"removed": 1}),
         (turned_into(Path.mkdir), "file_not_regular", {"removed": 1}),
         (turned_into(os.mkfifo), "file_not_regular", {"errors": 1}),
-        (turned_into(lambda note: note.symlink_to(note.name)), "file_unreadable", {"errors": 1}),
+        (turned_into(lambda note: note.symlink_to(note.name)), "file_vanished", {"errors": 1}),
         (grown_beyond_the_limit, "file_too_large", {"errors": 1}),
         (lambda note: rmtree(note.parent), "file_vanished", {"removed": 1}),
         (lambda note: note.parent.rename(note.parent.with_name("shelf")), "file_vanished", {"moved": 1}),

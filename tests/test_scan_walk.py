@@ -198,7 +198,7 @@ def test_links_in_circles_end(tmp_path: Path) -> None:
     (tmp_path / "out/back").symlink_to(tmp_path / "out")
     (tmp_path / "out/root").symlink_to(tmp_path / "root")
     assert paths_of(tmp_path / "root") == ["above/up.md", "above/out/b.md", "n/a.md"]
-    assert isinstance(failures_of(tmp_path / "root")["self.md"].error, FileUnreadable)
+    assert isinstance(failures_of(tmp_path / "root")["self.md"].error, FileVanished)
 
 
 def test_a_link_to_an_ignored_place_takes_what_is_there(tmp_path: Path) -> None:

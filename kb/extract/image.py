@@ -37,10 +37,11 @@ __all__ = ["assemble_image", "derive", "engine", "frames"]
 # Bumped whenever the same lines would give other blocks, spans or metadata.
 PARSER_VERSION = EXTRACTORS["image"].parser_version
 
-FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "HEIF")
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "AVIF")
 
 # How a HEIF file begins, after four bytes; what follows names it, in AVIF too, which Pillow reads alone.
-_HEIF_MARK = b"ftyp"
+# Pillow knows the format only once it is registered.
+_HEIF, _HEIF_MARK = "HEIF", b"ftyp"
 
 # An A3 page at 600 dpi has 70 million.
 MAX_PIXELS = 150_000_000
@@ -115,12 +116,14 @@ def _opened(data: bytes) -> Iterator[Image]:
     from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = None  # the header is checked here, frame by frame
+    formats: tuple[str, ...] = FORMATS
     if data[4:8] == _HEIF_MARK:
         _read_heif()
+        formats += (_HEIF,)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd tags are not worth a line on the terminal
-            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+            with Image.open(io.BytesIO(data), formats=formats) as image:
                 _check_size(image)
                 yield image
     except UnidentifiedImageError as error:

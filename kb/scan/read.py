@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING
 
 from kb.domain.ids import content_hash
 from kb.domain.kinds import MEMBER, archive_type
-from kb.errors import FileChanged, FileError, FileNotRegular, FileTooLarge, FileUnreadable, FileVanished, PathNotUnicode
+from kb.errors import (
+    FileChanged,
+    FileError,
+    FileNamedTwice,
+    FileNotRegular,
+    FileTooLarge,
+    FileUnreadable,
+    FileVanished,
+    PathNotUnicode,
+)
 
 if TYPE_CHECKING:
     from kb.scan.archive import Archive
@@ -132,6 +141,10 @@ def file_error(path: str, error: OSError) -> FileError:
         )
     if isinstance(error, IsADirectoryError) or error.errno in (errno.ENXIO, errno.EOPNOTSUPP):  # an opened socket
         return not_regular(path)
+    if error.errno == errno.ELOOP:
+        return FileVanished(
+            f"the link {shown(path)} leads back to itself", "repair or delete it, or list it in .kbignore"
+        )
     reason = error.strerror or type(error).__name__
     hint = _HINTS.get(error.errno or 0, "check the disk or the link, or list it in .kbignore")
     return FileUnreadable(f"cannot read {shown(path)}: {reason}", hint)
@@ -139,7 +152,6 @@ def file_error(path: str, error: OSError) -> FileError:
 
 _HINTS = {
     errno.ENAMETOOLONG: "the path is longer than the system opens: shorten folder names, or list it in .kbignore",
-    errno.ELOOP: "the link leads back to itself: remove it, or list it in .kbignore",
 }
 
 
@@ -176,7 +188,8 @@ def name_error(name: str, twins: AbstractSet[str]) -> FileError | None:
     if shown(name) != name:
         return PathNotUnicode(f"the name {shown(name)} is not UTF-8", "rename it, e.g. with `convmv`")
     if name in twins:
-        return FileError(f"another file is called {name} too, spelled with other code points", "rename one of the two")
+        said = f"another file is called {name} too, spelled with other code points"
+        return FileNamedTwice(said, "rename one of the two")
     return None
 
 

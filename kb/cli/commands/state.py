@@ -44,6 +44,15 @@ from kb.operations.inspect.status import base_status, last_run
 
 _UNREAD_ROWS = 7
 _SHOWN_KINDS = 8
+# Their messages name the file, which stands beside it.
+_SAID_BY_CODE = (
+    "archives_off",
+    "file_named_twice",
+    "file_not_regular",
+    "file_unreadable",
+    "file_vanished",
+    "path_not_unicode",
+)
 
 _MARKS: Mapping[State, tuple[str, Style]] = {
     "ok": ("✓", GOOD),
@@ -131,8 +140,10 @@ def _unread_rows(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:
     name = "not read"
     for each in failed if len(failed) <= _UNREAD_ROWS else failed[: _UNREAD_ROWS - 1]:
         files = sum(group.files for group in each)
-        words = each[0].why if len(each) == 1 else UNREAD_WORDS.get(each[0].code) or each[0].why
-        path, hint = each[0].examples[0], next((group.hint for group in each if group.hint), None)
+        path, hint = each[0].examples[0], _commonest_hint(each)
+        words = each[0].why
+        if len(each) > 1 or each[0].code in _SAID_BY_CODE:
+            words = UNREAD_WORDS.get(each[0].code) or words
         more = f" and {files - 1:,} more" if files > 1 else ""
         yield name, f"{files:,} {words}: {path}{more}" + (f"; {short_hint(hint)}" if hint else "")
         name = ""
@@ -146,6 +157,13 @@ def _unread_rows(groups: Sequence[UnreadGroup]) -> Iterator[tuple[str, str]]:
             f"{sum(group.files for group in each):,} {each[0].code} ({each[0].examples[0]})" for each in ruled
         ]
         yield "left out", ", ".join(counted_by)
+
+
+def _commonest_hint(groups: Sequence[UnreadGroup]) -> str | None:
+    files = Counter[str]()
+    for group in groups:
+        files[group.hint or ""] += group.files
+    return files.most_common(1)[0][0] or None
 
 
 def _of_sources(config: Config, status: BaseStatus) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ UNREAD_WORDS: Mapping[str, str] = {
     "file_too_large": "too large",
     "file_unreadable": "not readable",
     "file_vanished": "links to nowhere",
+    "file_named_twice": "called as another file is",
     "file_not_regular": "no regular files",
     "path_not_unicode": "named in no UTF-8",
     "archives_off": "archives",

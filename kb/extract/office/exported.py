@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from xml.etree.ElementTree import Element
 
+from kb.errors import ExtractFailed
 from kb.extract.hypertext import BLOCKS
 from kb.extract.office.cells import MOST_COLUMNS, MOST_ROWS, cell_text, sheet_parts
 from kb.extract.office.delimited import read_delimited
@@ -43,7 +44,11 @@ def read_exported(data: bytes) -> Parts | None:
     elif begin.lstrip().startswith("<") and _HTML.search(begin):
         read = page = _Page()
         page.of_page(decoded.text)
-    elif _NO_TEXT.search(decoded.text) or begin.lstrip().startswith(("<", "{\\rtf", "MIME-Version:")):
+    elif begin.lstrip().startswith("MIME-Version:"):
+        raise ExtractFailed(
+            "a page saved with its pictures (MHTML), not a workbook", "rename it to .mht: so it is read"
+        )
+    elif _NO_TEXT.search(decoded.text) or begin.lstrip().startswith(("<", "{\\rtf")):
         return None
     else:
         return read_delimited(decoded, is_tabbed="\t" in decoded.text)

@@ -141,7 +141,7 @@ def _xls_cells(data: bytes) -> Iterator[int]:
     """Of each sheet of .xls, the cells from the first one to the last row and column; none if it is not readable."""
     import olefile
 
-    with suppress(OSError), olefile.OleFileIO(io.BytesIO(data)) as ole:
+    with suppress(OSError, ValueError, IndexError, TypeError, struct.error), olefile.OleFileIO(io.BytesIO(data)) as ole:
         for name in ("Workbook", "Book"):
             if not ole.exists(name):
                 continue

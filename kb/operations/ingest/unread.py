@@ -34,6 +34,7 @@ class UnreadFiles:
         self._unmet = set(self._known)
         self._found: list[UnreadFile] = []
         self._read: list[str] = []
+        self._not_looked_at: set[str] = set()
 
     def met(self, path: str) -> None:
         """Notes that the walk has met a file, so that it is not gone."""
@@ -61,7 +62,8 @@ class UnreadFiles:
 
     def not_yet(self, file: SourceFile) -> None:
         """Records a file whose text, or the text of its pictures, is stored once this run or a later one reads it."""
-        self._note(file, "", "waiting", _NOT_YET)
+        if file.workspace_path not in self._not_looked_at:  # a file of the same name
+            self._note(file, "", "waiting", _NOT_YET)
 
     def off(self, file: SourceFile, said: tuple[str, str, str]) -> None:
         """Records a file that a setting would read; `said` is the code, message and hint."""
@@ -70,12 +72,13 @@ class UnreadFiles:
     def not_looked_at(self, path: str, error: FileError) -> None:
         """Records a file or folder that the walk could not look at."""
         self.met(path)
+        self._not_looked_at.add(path)
         said = (error.code, error.message, error.hint)
         self._found.append(UnreadFile(path, "", None, 0, 0, "", "failed", *said, self._now))
 
     def read(self, path: str) -> None:
-        """Deletes the record of a file that was read, with the next `write`."""
-        if path in self._known:
+        """Deletes the record of a file that was read, with the next `write`; not that of a file of the same name."""
+        if path in self._known and path not in self._not_looked_at:
             self._read.append(path)
 
     def forget_gone(self, would_have_met: Callable[[str], bool]) -> None:
