@@ -40,9 +40,17 @@ exact AS (
   UNION ALL
   SELECT chunk_rowid, score FROM code_exact
 ),
+-- The limit keeps the order: SQLite leaves out that of a subquery without one.
+best_first AS MATERIALIZED (
+  SELECT chunk_rowid
+  FROM exact
+  ORDER BY score DESC, chunk_rowid
+  LIMIT 40 * :depth
+),
+-- Of a common word, texts are read only until enough have it so: all, where a passage may score more by another expression.
 as_written AS MATERIALIZED (
   SELECT x.chunk_rowid
-  FROM exact AS x
+  FROM best_first AS x
   CROSS JOIN chunks AS c ON c.chunk_rowid = x.chunk_rowid
   WHERE :written_json IS NULL OR NOT EXISTS (
     SELECT 1
@@ -54,6 +62,7 @@ as_written AS MATERIALIZED (
         GLOB pattern.value
     )
   )
+  LIMIT iif(coalesce(:word_expr, :holds_expr) IS NULL, :depth, -1)
 ),
 notes_word AS MATERIALIZED (
   SELECT f.rowid AS chunk_rowid, -f.rank AS score
