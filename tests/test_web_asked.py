@@ -252,13 +252,16 @@ def test_a_long_body_is_refused_before_its_end(served: Served) -> None:
 
 
 def test_the_words_of_a_question_are_counted_with_their_facets(served: Served) -> None:
-    found = served.ask("/api/found", {"q": "gateway retries"}).json
+    found = served.ask("/api/found", {"q": "gateway retries", "facets": "1"}).json
     validate("found_counts.v1", found)
+    bare = served.ask("/api/found", {"q": "gateway retries"}).json  # what each rest of the hands asks for
+    assert (bare["passages"], bare["documents"], bare["is_all"]) == (found["passages"], found["documents"], True)
+    assert not any(values for name, values in bare["facets"].items() if name != "schema_version")
     hits = served.ask("/api/search", {"q": "gateway retries", "k": "100", "mode": "lexical"}).json["hits"]
     assert (found["passages"], found["documents"]) == (len(hits), len({hit["doc_id"] for hit in hits}))
     assert found["is_all"]
     folders = {each["value"]: each["documents"] for each in found["facets"]["folder"]}
-    narrowed = served.ask("/api/found", {"q": "gateway retries", "path_glob": "generated/**"}).json
+    narrowed = served.ask("/api/found", {"q": "gateway retries", "path_glob": "generated/**", "facets": "1"}).json
     assert narrowed["documents"] == folders["generated"]
     assert {each["value"]: each["documents"] for each in narrowed["facets"]["folder"]} == folders
     assert served.ask("/api/found", {"q": "gateway", "mode": "vector"}).json["documents"] == 0

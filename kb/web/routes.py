@@ -132,7 +132,9 @@ def page_routes(session: Base, pages: PdfPages, csrf: str, *, may_write: bool) -
         "/api/start": start,
         "/api/search": lambda request: SearchResponse(search(session, _question(request, session.defaults))),
         "/api/facets": lambda request: Facets.of(count_facets(session, _filters(request, session.defaults))),
-        "/api/found": lambda request: count_found(session, _question(request, session.defaults)),
+        "/api/found": lambda request: count_found(
+            session, _question(request, session.defaults), with_facets="facets" in request.query_params
+        ),
         "/api/document": document,
         "/api/documents": lambda request: list_documents(
             session, _filters(request, session.defaults), _DOCUMENTS_LISTED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 
 from kb.domain.filters import FILTERS, SearchFilters, with_values
@@ -21,47 +22,42 @@ SHOWN = 60
 def count_facets(session: Base, filters: SearchFilters) -> list[FacetCount]:
     """The values of every facet by the number of their documents, most first. Raises: UsageError for a filter."""
     with session.reading() as base, base.snapshot():
-        # A filter on a facet would hide its other values; the other facets are counted at once with all filters.
-        narrowed = {
-            each.facet: with_values(filters, each, ())
-            for each in FILTERS
-            if each.facet and getattr(filters, each.field)
-        }
-        found = [count for count in _counted(base.db, None, filters) if count.facet not in narrowed]
-        for facet, wider in narrowed.items():
-            found += _counted(base.db, facet, wider)
-        return found
+        among = {facet: eligible_documents(base.db, wider) for facet, wider in _narrowed(filters).items()}
+        return _counted(base.db, eligible_documents(base.db, filters), among)
 
 
 # Passages that are counted for a question; a person reads no more of them.
 _MOST_COUNTED = 10_000
 
 
-def count_found(session: Base, query: SearchQuery) -> FoundCounts:
-    """How many documents and passages contain a word of the question, and the facets of these documents.
+def count_found(session: Base, query: SearchQuery, *, with_facets: bool) -> FoundCounts:
+    """How many documents and passages contain a word of the question; `with_facets` the facets of these documents too,
+    which take most of the time.
 
     For a question by meaning alone nothing is counted. Raises: UsageError, QuerySyntaxError.
     """
     with session.reading() as base, base.snapshot():
         asked = resolved(base, query)
         holding = _holding(base, asked, asked.filters)
+        facets: list[FacetCount] = []
+        if with_facets:
+            among = {facet: _ids(_holding(base, asked, wider)) for facet, wider in _narrowed(asked.filters).items()}
+            facets = _counted(base.db, _ids(holding), among)
         passages = sum(holding.values())
-        facets = [
-            count
-            for facet in Facets._fields
-            for wider in [_without_facet(asked.filters, facet)]
-            for documents in [holding if wider == asked.filters else _holding(base, asked, wider)]
-            for count in queries.count_facets(
-                base.db, facet=facet, doc_ids_json=json.dumps(list(documents)), per_facet=SHOWN
-            )
-        ]
         return FoundCounts(len(holding), passages, passages < _MOST_COUNTED, Facets.of(facets))
 
 
-def _without_facet(filters: SearchFilters, facet: str) -> SearchFilters:
-    """The filters without the one on a facet, which would hide the facet's other values."""
-    chosen = [each for each in FILTERS if each.facet == facet and getattr(filters, each.field)]
-    return with_values(filters, chosen[0], ())._replace(passing=None) if chosen else filters
+def _narrowed(filters: SearchFilters) -> dict[str, SearchFilters]:
+    """Each facet that has a filter, with the filters without it, which would hide the facet's other values."""
+    return {
+        each.facet: with_values(filters, each, ())._replace(passing=None)
+        for each in FILTERS
+        if each.facet and getattr(filters, each.field)
+    }
+
+
+def _ids(documents: Iterable[str]) -> str:
+    return json.dumps(list(documents))
 
 
 def _holding(base: ConnectedBase, query: SearchQuery, filters: SearchFilters) -> dict[str, int]:
@@ -82,5 +78,10 @@ def _holding(base: ConnectedBase, query: SearchQuery, filters: SearchFilters) ->
     return {row.doc_id: row.passages for row in rows}
 
 
-def _counted(db: Connection, facet: str | None, filters: SearchFilters) -> list[FacetCount]:
-    return queries.count_facets(db, facet=facet, doc_ids_json=eligible_documents(db, filters), per_facet=SHOWN)
+def _counted(db: Connection, doc_ids_json: str | None, among: Mapping[str, str | None]) -> list[FacetCount]:
+    """The facets of documents; of a facet in `among`, those of the documents there."""
+    every = queries.count_facets(db, facet=None, doc_ids_json=doc_ids_json, per_facet=SHOWN)
+    found = [count for count in every if count.facet not in among]
+    for facet, ids_json in among.items():
+        found += queries.count_facets(db, facet=facet, doc_ids_json=ids_json, per_facet=SHOWN)
+    return found

@@ -148,7 +148,9 @@ async function chooseValues(filters, current, go, id = filters.length > 1 ? "chi
 /** The counts of the question; without one, of all documents. */
 async function countsOf(state) {
   if (!state.q.trim()) return get("facets", "/api/facets", filtered(state));
-  const found = await get("facets", "/api/found", searched(state));
+  const asked = searched(state);
+  asked.set("facets", "1");
+  const found = await get("facets", "/api/found", asked);
   return found && found.documents === 0 ? get("facets", "/api/facets", filtered(state)) : found && found.facets;
 }
 
