@@ -174,8 +174,8 @@ def without_surroundings(page: PageImage, seen: Image.Image, *, on_all_sides: bo
     edges = (reached[0], reached[-1], reached[:, 0], reached[:, -1])
     if on_all_sides and min(edge.mean() for edge in edges) < _SURROUNDED:
         return page
-    mask = Image.fromarray(reached).resize(small.size).convert("L").filter(ImageFilter.MinFilter(4 * _LETTER_REACH + 1))
-    inside = np.asarray(mask) > 0
+    outside = ~np.asarray(Image.fromarray(reached).resize(small.size))
+    inside = _in_window(outside, 2 * _LETTER_REACH, 2 * _LETTER_REACH) == 0
     differs = np.asarray(small, np.int16) - np.asarray(small.filter(ImageFilter.BoxBlur(_LETTER_REACH)), np.int16)
     has_letters = (np.abs(differs) > _LETTER_LEVELS)[inside].sum() > _LETTER_PIXELS
     return page if has_letters else _whitened(page, _in_window(reached, 2, 2) > 0)
