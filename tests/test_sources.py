@@ -466,6 +466,42 @@ def test_sources_are_added_and_listed_and_the_comments_of_the_configuration_stay
     assert kb("status", "--json").json["sources"][0]["name"] == "work:"
 
 
+def test_a_name_that_no_source_may_have_is_refused_without_a_default_that_none_may_have(tmp_path: Path) -> None:
+    ran = kb_in(make_vault(tmp_path))("source", "add", "b", str(tmp_path))
+    assert ran.code == 2
+    assert "sources.name must be 2 to 40 letters" in ran.stderr
+    assert ran.stderr.endswith("hint: it says what its files are called by: `NAME:path`\n")
+
+
+def test_the_folder_of_the_workspace_that_is_gone_is_told_with_what_helps(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"one.md": "# One\n"})
+    write_notes(tmp_path / "job", {"two.md": "# Two\n"})
+    kb = kb_in(vault)
+    assert kb("source", "add", "work", str(tmp_path / "job")).code == 0
+    assert kb("ingest", "--no-embed").code == 0
+    vault.root.rename(tmp_path / "elsewhere")
+    ran = kb("ingest", "--no-embed")
+    assert "1 document of it stays (is the folder mounted? in another place: set workspace.root, then kb ingest" in (
+        " ".join(ran.stdout.split()) + " ".join(ran.stderr.split())
+    )
+    assert f"{vault.root}, the folder is not there" in kb("status").stdout
+    assert paths(kb) == {"one.md", "work:two.md"}
+
+
+def test_an_import_names_the_sources_that_the_configuration_lacks(tmp_path: Path) -> None:
+    vault = make_vault(tmp_path, {"one.md": "# One\n"})
+    write_notes(tmp_path / "job", {"two.md": "# Two\n"})
+    kb = kb_in(vault)
+    assert kb("source", "add", "work", str(tmp_path / "job")).code == 0
+    assert kb("ingest", "--no-embed").code == 0
+    assert kb("export", str(tmp_path / "kb.tar.gz")).code == 0
+    there = kb_in(make_vault(tmp_path / "there"))
+    ran = there("import", str(tmp_path / "kb.tar.gz"))
+    assert "the configuration lacks the sources work: kb source add each" in ran.stderr
+    assert there("source", "add", "work", str(tmp_path / "job")).code == 0
+    assert there("--set", f"workspace.root={vault.root}", "ingest", "--no-embed", "--json").lines[-1]["unchanged"] == 2
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -259,7 +259,10 @@ def _but_not(key: str, value: Any) -> str:
 def _wrong(key: str, message: str, hint: str | None = None) -> ConfigError:
     """The error about a key; without another hint it says what the key means."""
     if hint is None:
-        hint = f"it says {_key(key).meaning}; the default is {toml_value(_key(key).default)}"
+        known = _key(key)
+        hint = f"it says {known.meaning}"
+        if known.rule is None or known.rule.accepts(known.default):
+            hint += f"; the default is {toml_value(known.default)}"
     return ConfigError(message, hint, details={"key": key})
 
 

@@ -101,7 +101,9 @@ def walk(
             f"{shown(str(root))} is not a folder", "set workspace.root to a folder of notes"
         ) from error
     except FileNotFoundError as error:
-        raise FileVanished(f"there is no folder {shown(str(root))}", "create it, or set workspace.root") from error
+        raise FileVanished(
+            f"there is no folder {shown(str(root))}", "mount or create it, or set workspace.root"
+        ) from error
     except OSError as error:
         raise file_error(str(root), error) from error
     if shown(real_root) != real_root:

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 import click
 
@@ -86,7 +87,7 @@ def status_command(call: Call, as_json: bool) -> None:
     watcher = watching_process(config_path(str(call.config.file) if call.config.file else None))
     rows = [
         *_answering(call),
-        ("workspace", str(call.config.workspace_root)),
+        ("workspace", f"{call.config.workspace_root}{_absence(call.config.workspace_root)}"),
         *_of_sources(call.config, status),
         ("indexed", held + f" ({kinds})" * bool(kinds)),
         *_unread_rows(status.unread),
@@ -173,11 +174,15 @@ def _of_sources(config: Config, status: BaseStatus) -> list[tuple[str, str]]:
         (
             f"source {each.name}",
             f"{each.root}: {counted(held.get(each.name, 0), 'document')}"
-            + ("" if os.path.isdir(each.root) else ", the folder is not there")
+            + _absence(each.root)
             + (f" ({each.about})" if each.about else ""),
         )
         for each in config.sources.further
     ]
+
+
+def _absence(folder: Path) -> str:
+    return "" if os.path.isdir(folder) else ", the folder is not there"
 
 
 def _by_family(kinds: Mapping[str, int]) -> Mapping[str, int]:

@@ -85,3 +85,10 @@ def import_command(call: Call, file: str, folder: Path | None, as_json: bool) ->
     echo_folded(report.proof.root, head="as it was exported: root ")
     for setting in report.settings:
         echo_folded(plain_line(setting), head="note: the other machine has ", err=True)
+    if report.sources:
+        names = ", ".join(report.sources)
+        echo_folded(
+            f"{names}: kb source add each with its folder here first, else kb ingest removes their documents",
+            head="note: the configuration lacks the sources ",
+            err=True,
+        )

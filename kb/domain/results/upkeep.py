@@ -219,8 +219,9 @@ class ExportReport(NamedTuple):
 @on_wire("import_report.v1")
 class ImportReport(NamedTuple):
     """The proof of the imported contents; `settings` lists settings of the exporting machine that differ here, `key =
-    value`.
+    value`, and `sources` those of its sources that this configuration lacks: an ingest would remove their documents.
     """
 
     proof: Proof
     settings: tuple[str, ...]
+    sources: tuple[str, ...] = ()

@@ -315,6 +315,8 @@ def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport
                 with transaction(db):
                     old_dir, new_dir = (os.path.join(each, "") for each in (manifest["asset_dir"], config.asset_dir))
                     queries.update_copies(db, old_dir=old_dir, new_dir=new_dir)
+                known = {each.name for each in config.sources.every}
+                lacking = [row.source for row in queries.select_document_sources(db) if row.source not in known]
             for name, place in places.items():
                 if (Path(folder) / name).exists():
                     make_private_folder(place.parent)
@@ -324,7 +326,7 @@ def import_base(config: Config, source: Path, handle: RunHandle) -> ImportReport
                 shutil.move(Path(folder) / _GOLDEN, golden)
             make_private_folder(config.sqlite.parent)
             shutil.move(unpacked, config.sqlite)  # last: until then there is no knowledge base
-        return ImportReport(proof, tuple(_differing(manifest["settings"], _settings(config))))
+        return ImportReport(proof, tuple(_differing(manifest["settings"], _settings(config))), tuple(lacking))
 
 
 @contextmanager

@@ -55,10 +55,11 @@ def files_to_read(run: IngestRun) -> deque[SourceFile]:
     for source in request.sources.every:
         count = run.absent.get(source.name)
         if count or (count is not None and source is not request.sources.first):
-            report.notes.append(
-                f"nothing to read in the source {source.name}, {source.root}: {counted(count, 'document')} of it stay"
-                " (is the folder mounted? kb source move tells another place, kb source remove forgets it)"
-            )
+            stay = f"{counted(count, 'document')} of it {'stays' if count == 1 else 'stay'} (is the folder mounted?"
+            elsewhere = "kb source move tells another place, kb source remove forgets it"
+            if source.name == WORKSPACE:
+                elsewhere = "in another place: set workspace.root, then kb ingest --moved"
+            report.notes.append(f"nothing to read in the source {source.name}, {source.root}: {stay} {elsewhere})")
     run.unread_files.write()
     texts += others
     run.total = len(texts)
