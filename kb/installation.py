@@ -65,9 +65,9 @@ class Installation:
     receipt: tuple[dict[str, Any], ...] = ()
 
 
-def extra_command(extra: str, here: Installation | None = None) -> str:
+def extra_command(extra: str) -> str:
     """The command that adds the optional part `extra` to this installation."""
-    here = here or this_installation()
+    here = this_installation()
     requirements = here.requirements.get(extra, [])
     if here.installer is Installer.PIPX:
         return shlex.join(["pipx", "inject", here.prefix.name, *requirements])
@@ -78,9 +78,9 @@ def extra_command(extra: str, here: Installation | None = None) -> str:
     return shlex.join([*_install(here), *here.source.with_extras(extra)])
 
 
-def reinstall_command(package: str, here: Installation | None = None) -> str:
+def reinstall_command(package: str) -> str:
     """The command that installs a library of this installation once more, in place of a broken one."""
-    here = here or this_installation()
+    here = this_installation()
     if here.installer is Installer.PIPX:
         return shlex.join(["pipx", "reinstall", here.prefix.name])
     if here.installer is Installer.UV_TOOL:

@@ -170,11 +170,6 @@ def _row_class(row: str, columns: tuple[str, ...]) -> Any:
     return namedtuple(name, columns, module="kb.store.queries")
 
 
-def _row_maker(header: Header) -> Callable[[Any], Any]:
-    """A function that makes a row from the values of its columns."""
-    return _maker(row_class(header), tuple(column.name for column in header.columns))
-
-
 def _maker(row: Any, columns: tuple[str, ...]) -> Callable[[Any], Any]:
     if columns == row._fields:
         return row._make  # type: ignore[no-any-return]
@@ -217,7 +212,7 @@ def _function(file: str) -> Callable[..., Any]:
             return db.changes()
 
         return count
-    make = _row_maker(header)
+    make = _maker(row_class(header), tuple(column.name for column in header.columns))
     if header.shape == "many":
 
         def fetch_all(db: apsw.Connection, *, table: str | None = None, **params: Any) -> list[Any]:

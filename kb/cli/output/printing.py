@@ -100,10 +100,10 @@ def echo_parts(parts: Sequence[str], *, style: Style | None = None) -> None:
         echo_folded(line, style=style)
 
 
-def echo_fields(rows: Iterable[tuple[str, str]], *, indent: str = "", width: int = 0) -> None:
-    """Prints one name and value per line, the values aligned; `width`: the least width of the names."""
+def echo_fields(rows: Iterable[tuple[str, str]], *, indent: str = "") -> None:
+    """Prints one name and value per line, the values aligned."""
     named = list(rows)
-    widest = max((width, *(width_cells(name) for name, _ in named)))
+    widest = max((width_cells(name) for name, _ in named), default=0)
     for name, value in named:
         echo_folded(value, head=f"{indent}{name}{' ' * (widest - width_cells(name))}  ")
 

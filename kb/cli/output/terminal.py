@@ -23,9 +23,12 @@ _FENCES = ("```", "~~~")
 _JOINTS = "/\\,;:_-+&?=."
 
 
-def plain_start(text: str, chars: int = 100) -> str:
+_START_CHARS = 100
+
+
+def plain_start(text: str) -> str:
     """The beginning of `text` on one line, for a list."""
-    return plain_line(text if len(text) <= chars else text[: chars - 1] + "…")
+    return plain_line(text if len(text) <= _START_CHARS else text[: _START_CHARS - 1] + "…")
 
 
 def width_cells(text: str) -> int:
