@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus, urlencode
@@ -409,3 +411,17 @@ def test_the_browser_is_told_to_reach_nobody_and_to_run_nothing_inline(watched: 
 def lenient(vault: Vault) -> Iterator[Served]:
     with serving(vault, "rag.score_gate=0") as made:
         yield made
+
+
+def test_files_that_are_not_read_yet_are_told_above_the_hits_where_nothing_is_embedded_too(
+    browser: Browser, tmp_path: Path
+) -> None:
+    vault = indexed_vault(tmp_path, mode="hybrid")
+    with closing(sqlite3.connect(vault.sqlite)) as db, db:
+        waiting = ("a.png", "a.png", "image", 1, 0, "", "waiting", "not_read_yet", "not read yet", None, "2026")
+        db.execute(f"INSERT INTO unread_files VALUES ({', '.join('?' * len(waiting))})", waiting)
+    with serving(vault) as served, let_in(browser, served) as watched:
+        watched.page.keyboard.type("gateway retries")
+        watched.page.wait_for_selector("a.hit")
+        said = watched.page.locator("#results p.hint").first.inner_text()
+    assert "not read yet: 1 file (image 1); kb ingest goes on" in said

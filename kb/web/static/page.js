@@ -220,8 +220,6 @@ async function showMore() {
 
 function notes(found) {
   if (!found.hits.length) return nothing(found);
-  const isByWords = found.mode === "lexical" && mode() !== "lexical";
-  if (isByWords && defaults?.embedded === 0) return h("p", { class: "hint" }, t("wordsOnly"));
   return found.note ? h("p", { class: "hint", lang: languageOf(found.note) }, found.note) : null;
 }
 

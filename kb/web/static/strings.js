@@ -86,7 +86,6 @@ export const TABLE = {
   byWords: ["Search by words", "단어로 찾기"],
   showMore: [(rest) => (rest ? `Show more (${number(rest)} left)` : "Show more"), (rest) => (rest ? `더 보기 (${number(rest)}곳 남음)` : "더 보기")],
   thatsAll: ["That is all.", "모두 보였습니다."],
-  wordsOnly: ["Found by words alone: these notes have no vectors yet.", "단어로만 찾았습니다. 이 노트에는 아직 벡터가 없습니다."],
   position: [(at, count, what) => `${at} of ${count}: ${what}`, (at, count, what) => `${count}개 중 ${at}: ${what}`],
   good: ["Good hit", "좋은 결과"],
   bad: ["Bad hit", "나쁜 결과"],
