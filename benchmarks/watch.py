@@ -24,8 +24,12 @@ from benchmarks.progress import step
 
 NOTES = 100
 ROUNDS = 20
+ANSWER = "# Ledger\n\nThe lanterns restored the harbor ledger before winter.\n"
 QUESTION = "which {round} lanterns restored the harbor ledger"
-"""Another one each round: a process that stays keeps the encoding of a question."""
+"""Answered by one note. Another one each round: a process that stays keeps the encoding of a question."""
+
+CLOSE_QUESTION = "why the {round} meadows measured a silver bridge"
+"""Answered by none: the first notes score nearly the same, so that the judge reads them."""
 
 MOST_TIMES_PASS = 3.0
 CALLS = 5_000
@@ -44,11 +48,13 @@ def measure(data: Path | None = None) -> Measurement:
         (Path(folder) / "numbered").mkdir()
         for word, path in numbered.items():
             (Path(folder) / path).write_text(f"# Animal\n\nThe {word} sleeps.\n", encoding="utf-8")
+        (Path(folder) / "ledger.md").write_text(ANSWER, encoding="utf-8")
         with embedded(Path(folder), "watch") as base, watching(base) as watcher:
             idle_mb = memory_of(watcher).resident_mb
             wait_until_warm(base)
             commands = {
                 "search, words and meaning": search_command(base.config_path, "hybrid", QUESTION),
+                "search, two hits read": search_command(base.config_path, "hybrid", CLOSE_QUESTION),
                 "search, words": search_command(base.config_path, "lexical", QUESTION),
                 "ask, no model": ask_command(base.config_path, "extractive", QUESTION),
             }

@@ -31,6 +31,8 @@ TERMS = [TermWeight("gateway", 3.0), TermWeight("uploads", 3.0)]
         ("how many uploads does the gateway take?", OLD, "The [gateway](https://a.b/30) takes uploads.", {}, False),
         ("which uploads does the gateway take?", "The gateway takes uploads since 22 August.",
          "The gateway takes uploads since 29 August.", {}, False),
+        ("how do I make uploads to the gateway?", OLD, NEW, {}, False),
+        ("gateway 에 uploads 하려면 몇 번까지 되지?", OLD, NEW, {}, True),
     ],
 )  # fmt: skip
 def test_a_place_that_gives_another_value_is_told(

@@ -13,6 +13,7 @@ from kb.answer.quantities import quantities
 from kb.answer.words import expectation, words_of
 from kb.domain.answers import PassageJudge
 from kb.domain.search import Passage, TermWeight
+from kb.language.lists import pattern
 
 # In one language the other place has this share of the question's terms that the first has, by rarity. A judge's logit
 # that it answers is at most so much lower, and at least so high.
@@ -32,6 +33,8 @@ def differing(
 
     The judge must find that sentence nearly as likely an answer as the first place's. Raises: ModelError.
     """
+    if _asks_how(question):
+        return None
     first, *others = excerpts
     if first.logit is None or first.logit < _LEAST_LOGIT or not (values := _values(question, first)):
         return None
@@ -50,6 +53,12 @@ def differing(
             if read.score >= max(_LEAST_LOGIT, first.logit - _NEARLY_AS_LIKELY):
                 return other
     return None
+
+
+def _asks_how(question: str) -> bool:
+    """Whether a question asks how to do something, and for no number, date or name."""
+    how = pattern("proofs", "how", re.IGNORECASE)
+    return how.search(question) is not None and not expectation(words_of(question).words).kinds
 
 
 def _differ(values: Mapping[str, set[str]], others: Mapping[str, set[str]]) -> bool:
