@@ -376,14 +376,19 @@ def test_a_second_click_closes_a_menu(browser: Browser, served: Served) -> None:
         assert page.evaluate("() => document.activeElement.id") == "modes"
 
 
-def test_a_hit_is_judged_by_keys_where_the_page_may_write(browser: Browser, tmp_path: Path) -> None:
+def test_a_hit_is_judged_by_keys_and_by_the_palette_where_the_page_may_write(browser: Browser, tmp_path: Path) -> None:
     vault = indexed_vault(tmp_path, NOTES)
     with serving(vault, may_write=True) as served, let_in(browser, served) as watched:
         page = watched.page
         page.keyboard.type("bilge pump")
         page.wait_for_selector("#reader .cited")
-        page.keyboard.press("Alt+b")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("bad hit")
+        page.wait_for_selector("#palette [aria-selected=true]:has-text('Bad hit')")
+        page.keyboard.press("Enter")
         page.wait_for_selector("a.hit.bad-hit")
+        page.keyboard.press("Alt+b")
+        page.wait_for_selector("a.hit.bad-hit", state="detached")
         page.keyboard.press("Alt+g")
         page.wait_for_selector("a.hit.good-hit")
         with page.expect_response("**/api/judge") as kept:

@@ -529,6 +529,7 @@ function openPalette() {
       place ? [t("copyCitation"), () => copy(cited(), t("citation")), "y"] : null,
       place ? [t("copyMarkdown"), () => copy(reader.markdownLink(), t("markdownLink")), "m"] : null,
       place ? [t("openTitle"), openInProgram, "o"] : null,
+      ...(place && hits.length && defaults?.may_write ? [[t("good"), () => judge(1), "Alt+G"], [t("bad"), () => judge(0), "Alt+B"]] : []),
       [other === "ko" ? "한국어" : "English", () => useLanguage(other)],
       [t("keys"), keys.showHelp, "?"],
     ].filter(Boolean),
