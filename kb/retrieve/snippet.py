@@ -19,7 +19,7 @@ _FENCES = ("```", "~~~")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ed", "es", "s", "e", "y")
 
 _LEFT_OUT = "\0"  # stands for lines until white space is folded; no text holds it
-_RULER = frozenset("|:- \t")
+_RULER = "|:- \t"
 # A line of mere markup, or the first of several, begins with one of these.
 _UNREAD = ("<", "{", "import ", "export ", "%%")
 _TARGET = r"(?<=\]\()[^()\s]+(?:\([^()\s]*\)[^()\s]*)*"
@@ -98,7 +98,7 @@ def _folded(text: str) -> str:
         start = line.lstrip(" \t>")[:3]
         is_fence = start in _FENCES and fence in ("", start)
         if not fence and not is_fence:
-            is_left_out = line.strip() and (not words.strip() or set(line) <= _RULER)
+            is_left_out = line.strip() and (not words.strip() or not line.strip(_RULER))
             prose += [_LEFT_OUT] if is_left_out else _short_targets(line).split()
             continue
         lines += _one_line(prose)
