@@ -108,6 +108,14 @@ def test_records_are_kept_for_some_months_and_to_a_number(workspace: Workspace) 
     assert [kind for kind, *_ in seen(workspace)] == ["ingest"] * 3
 
 
+def test_the_newest_ingest_runs_are_kept_to_a_number(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "JOBS_KEPT", 2)
+    for _ in range(4):
+        workspace.ingest()
+    # The record of a run is written at its end, after the old ones went.
+    assert workspace.query("SELECT count(*), min(unchanged_count) FROM ingest_runs") == [(3, 40)]
+
+
 def test_a_dry_run_is_no_job(workspace: Workspace) -> None:
     workspace.ingest()
     workspace.ingest(dry_run=True)
