@@ -14,7 +14,6 @@ from pkgutil import walk_packages
 from conftest import cpu_limited
 
 import kb
-from kb.store.lancedb_library import lancedb_library
 
 # Libraries of which each costs between 30 ms and 2 s, and rooms of kb that a question does not need.
 HEAVY = frozenset(
@@ -55,6 +54,5 @@ def load_kb() -> None:
         if not module.name.endswith("__main__"):
             with suppress(ImportError):  # of an extra that is not installed
                 import_module(module.name)
-    for name in ("numpy.random", "pyarrow"):
+    for name in ("lancedb", "numpy.random", "pyarrow"):
         import_module(name)
-    lancedb_library()

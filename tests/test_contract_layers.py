@@ -55,7 +55,7 @@ OWNERS = {
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
     "nh3": {"extract"},
-    "pydantic": {"wire", "store"},  # store: what lancedb asks of it
+    "pydantic": {"wire"},
     "pygments": {"extract"},
     "pymupdf": {"extract"},
     "pywhispercpp": {"extract"},

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
+import lancedb
 import pytest
 from conftest import Vault, run_kb
 from fake_embedder import fake_models
@@ -19,7 +20,6 @@ from vector_stores import config_of, embed_all, indexed, private, small_batches,
 from kb.domain.ingest_events import EmbedBatchFinished
 from kb.domain.run_handle import RunHandle
 from kb.operations.admin.transfer import export_snapshot, snapshot_fault
-from kb.store.lance_table import connected
 
 __all__ = ["fake_models", "indexed", "private", "small_batches", "vault"]  # fixtures
 
@@ -118,7 +118,7 @@ def test_during_an_ingest_it_is_of_one_moment(vault: Vault, tmp_path: Path) -> N
     for place in places:
         db = apsw.Connection(str(place / "kb.sqlite"), flags=apsw.SQLITE_OPEN_READONLY)
         committed = {row[0] for row in db.execute("SELECT chunk_id FROM embedding_records WHERE status = 'committed'")}
-        table = connected(place / "lancedb").open_table("chunk_embeddings_fake_primary_32")
+        table = lancedb.connect(place / "lancedb").open_table("chunk_embeddings_fake_primary_32")
         assert set(table.to_arrow()["chunk_id"].to_pylist()) == committed
         assert snapshot_fault(config_of(vault, f"storage.data_dir={place}"), again=True) is None
         held.append(len(committed))

@@ -473,12 +473,18 @@ def test_a_name_that_no_source_may_have_is_refused_without_a_default_that_none_m
     assert ran.stderr.endswith("hint: it says what its files are called by: `NAME:path`\n")
 
 
-def test_the_folder_of_the_workspace_that_is_gone_is_told_with_what_helps(tmp_path: Path) -> None:
+def with_two_sources(tmp_path: Path) -> tuple[Vault, Kb]:
+    """A workspace with one.md and a source `work` with two.md, ingested."""
     vault = make_vault(tmp_path, {"one.md": "# One\n"})
     write_notes(tmp_path / "job", {"two.md": "# Two\n"})
     kb = kb_in(vault)
     assert kb("source", "add", "work", str(tmp_path / "job")).code == 0
     assert kb("ingest", "--no-embed").code == 0
+    return vault, kb
+
+
+def test_the_folder_of_the_workspace_that_is_gone_is_told_with_what_helps(tmp_path: Path) -> None:
+    vault, kb = with_two_sources(tmp_path)
     vault.root.rename(tmp_path / "elsewhere")
     ran = kb("ingest", "--no-embed")
     assert "1 document of it stays (is the folder mounted? in another place: set workspace.root, then kb ingest" in (
@@ -489,11 +495,7 @@ def test_the_folder_of_the_workspace_that_is_gone_is_told_with_what_helps(tmp_pa
 
 
 def test_an_import_names_the_sources_that_the_configuration_lacks(tmp_path: Path) -> None:
-    vault = make_vault(tmp_path, {"one.md": "# One\n"})
-    write_notes(tmp_path / "job", {"two.md": "# Two\n"})
-    kb = kb_in(vault)
-    assert kb("source", "add", "work", str(tmp_path / "job")).code == 0
-    assert kb("ingest", "--no-embed").code == 0
+    vault, kb = with_two_sources(tmp_path)
     assert kb("export", str(tmp_path / "kb.tar.gz")).code == 0
     there = kb_in(make_vault(tmp_path / "there"))
     ran = there("import", str(tmp_path / "kb.tar.gz"))

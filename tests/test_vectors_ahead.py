@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import lancedb
 import pytest
 from conftest import Vault, cpu_limited, run_kb
 from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models, write_own_manifest
@@ -47,7 +48,7 @@ from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writing import writing
 from kb.store import caches, queries
 from kb.store.caches import CachedVector, VectorCache
-from kb.store.lance_table import LanceTable, connected
+from kb.store.lance_table import LanceTable
 
 __all__ = ["fake_models", "indexed", "private", "small_batches", "undisturbed", "vault"]
 
@@ -62,7 +63,7 @@ def index(vault: Vault, *options: str) -> Any:
 
 
 def wide_table(vault: Vault) -> set[str]:
-    table = connected(config_of(vault).vector_dir).open_table("chunk_embeddings_fake_wide_48")
+    table = lancedb.connect(config_of(vault).vector_dir).open_table("chunk_embeddings_fake_wide_48")
     return set(table.to_arrow()["chunk_id"].to_pylist())
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import sys
 from contextlib import closing
 
-import pydantic
+import lancedb
 import pytest
 from conftest import Vault, run_kb
 from fake_embedder import PRIMARY, WIDE, FakeModels, fake_models
@@ -46,20 +45,11 @@ from kb.operations.embedding.embed import embed_missing
 from kb.operations.embedding.plan import embedding_plan
 from kb.operations.opening.writing import writing
 from kb.store import queries
-from kb.store.lance_table import LanceTable, connected
-from kb.store.lancedb_library import lancedb_library
+from kb.store.lance_table import LanceTable
 
 __all__ = ["fake_models", "indexed", "private", "small_batches", "undisturbed", "vault"]
 
 pytestmark = pytest.mark.slow
-
-
-def test_what_pydantic_prepares_late_for_lancedb_checks_its_arguments_all_the_same() -> None:
-    checked_at_once = pydantic.validate_call
-    assert lancedb_library() is sys.modules["lancedb"]
-    assert pydantic.validate_call is checked_at_once
-    with pytest.raises(pydantic.ValidationError, match="list_table_tags"):
-        sys.modules["lance_namespace_urllib3_client"].TagApi().list_table_tags(5)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -246,7 +236,9 @@ def test_another_model_has_its_own_table_and_the_way_back_needs_no_embedding(
     report = embed_all(vault, f"models.embedding.model={WIDE}")
     assert report.embedded == chunk_count(vault) == fake_models.calls - calls
     config = config_of(vault)
-    assert connected(config.vector_dir).open_table("chunk_embeddings_fake_wide_48").count_rows() == report.embedded
+    assert (
+        lancedb.connect(config.vector_dir).open_table("chunk_embeddings_fake_wide_48").count_rows() == report.embedded
+    )
     assert rows(vault, "SELECT slot, model_id, dimensions FROM embedding_slots ORDER BY slot") == [
         ("primary", WIDE, 48),
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
+import lancedb
 import numpy as np
 import pytest
 from conftest import Vault, copy_vault, indexed_vault, run_kb
@@ -33,7 +34,6 @@ from kb.operations.search.search import search
 from kb.private import kept_private
 from kb.store import queries
 from kb.store.lance_table import LanceTable
-from kb.store.lancedb_library import lancedb_library
 
 BATCH_CHUNKS = 10
 
@@ -159,7 +159,6 @@ def stores(config_path: Path) -> Stores:
 
 
 def _connected(where: VectorPlace) -> Any:
-    lancedb = lancedb_library()
     if isinstance(where, VectorAddress):
         return lancedb.connect(where.uri, storage_options=dict(where.options))
     return lancedb.connect(where)

@@ -1,7 +1,7 @@
 """The Lance table of one model: stores the vectors, from which the mirror can be rebuilt, and their ANN index.
 
 Tables are in a folder, or at an address of an object store; there each write is one commit, and no file is renamed.
-Importing lancedb takes a second or two: only writers of vectors import this module, and searches with an ANN index.
+Importing lancedb takes over a second: only writers of vectors import this module, and searches with an ANN index.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 from kb.domain.embeddings import EmbeddingModel, VectorAddress, VectorPlace
 from kb.errors import NO_ROOM, StoreError, VectorsUnusable, no_room
 from kb.private import make_private_folder
-from kb.store.lancedb_library import lancedb_library
 from kb.store.mirror import TABLE_PREFIX, lance_table_name
 
 if TYPE_CHECKING:
@@ -235,15 +234,15 @@ class _AnnSearch:
 
 
 async def _opened_for_questions(where: VectorPlace, name: str) -> AsyncTable:
-    lancedb = lancedb_library()
+    import lancedb
+
     if isinstance(where, VectorAddress):
         again = timedelta(seconds=_READ_AGAIN_S)
         options = {**_PATIENCE, **dict(where.options)}
         database = await lancedb.connect_async(where.uri, read_consistency_interval=again, storage_options=options)
     else:
         database = await lancedb.connect_async(str(where))
-    table: AsyncTable = await database.open_table(name)
-    return table
+    return await database.open_table(name)
 
 
 async def _nearest(table: AsyncTable, query: Sequence[float], k: int) -> Any:
@@ -317,7 +316,8 @@ def remove_leftovers(vector_dir: VectorPlace) -> None:
 
 def connected(where: VectorPlace) -> Any:
     """A lancedb connection to the folder or address."""
-    lancedb = lancedb_library()
+    import lancedb
+
     if isinstance(where, VectorAddress):
         return lancedb.connect(where.uri, storage_options={**_PATIENCE, **dict(where.options)})
     return lancedb.connect(str(where))
