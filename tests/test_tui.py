@@ -90,6 +90,9 @@ def test_a_question_mark_asks_and_esc_goes_back_to_the_hits(vault: Vault) -> Non
         assert "five times" in shown(app)
         assert app._row.place is not None
         assert app._row.place.startswith("projects/gateway/log.md#L")
+        app.action_ask()
+        assert (app._row.place, app._document.shown_text) == (None, "")  # what is looked for has no place yet
+        await until(pilot, lambda: "Perhaps" in shown(app))
         await pilot.press("escape")
         await until(pilot, lambda: "Perhaps" not in shown(app) and rows(app) > 1)
         assert not app._line.startswith("?")

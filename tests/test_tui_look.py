@@ -19,11 +19,12 @@ from textual.pilot import Pilot
 
 from kb.domain.citations import LineCitation, PartCitation, TimeCitation
 from kb.domain.derived import TranscriptSegment
+from kb.domain.results.answers import AnswerSummary
 from kb.domain.results.viewing import DocumentView
 from kb.domain.search import Passage, Snippet
 from kb.tui.app import SearchApp
 from kb.tui.look import styles
-from kb.tui.rows import hit_row, place_label
+from kb.tui.rows import answer_row, hit_row, place_label
 from kb.tui.strings import in_language, strings
 from kb.tui.styled import note_lines, rendered
 from kb.tui.widgets import cited_text, shown_lines
@@ -166,6 +167,8 @@ def test_an_earlier_answer_comes_with_its_question(vault: Vault) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: app._found.answer is not None)
         assert app._line == "?How often does the gateway retry a failed upload"
+        await pilot.press("s")  # typing goes on from its end
+        assert app._line == "?How often does the gateway retry a failed uploads"
 
     played(vault, play, "rag.score_gate=0")
 
@@ -276,9 +279,24 @@ def test_a_snippet_is_without_marks(snippet: str, shown: str) -> None:
 def test_a_snippet_is_shown_around_its_first_match() -> None:
     snippet = "앞말 " * 40 + "토크 드라이버" + " 뒷말" * 40
     hit = found("a.md", snippet, (120, 127))
-    line = as_lines(hit_row(hit, " ", shows_path=False, say=ENGLISH), 40)[1]
-    assert "토크 드라이버" in line
-    assert line.strip().startswith("…")
+    for width in (40, 42):
+        line = as_lines(hit_row(hit, " ", shows_path=False, say=ENGLISH), width)[1]
+        assert "토크 드라이버" in line
+        assert line.strip().startswith("…앞말 ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "refusal", "state", "said"),
+    [
+        ("Not in your notes.", "no_chunks", "refused", "Not in your notes."),
+        ("Log in:\n\n```sh\nlogin\n```", None, "unsure", "Perhaps · Log in: login"),
+    ],
+)
+def test_an_earlier_answer_is_one_line_that_says_its_state_once(
+    answer: str, refusal: str | None, state: str, said: str
+) -> None:
+    summary = AnswerSummary("ret_1", "2026-11-28T10:00:00Z", "Q?", answer, 1, refusal, "m", "p", None, state)
+    assert as_lines(answer_row(summary, ENGLISH))[1].strip() == said
 
 
 @pytest.mark.parametrize(

@@ -386,6 +386,10 @@ def test_earlier_answers_are_listed_shown_and_checked(browser: Browser, tmp_path
         page.wait_for_selector("li .standing.bad")
         page.locator("a.hit").first.click()
         page.wait_for_selector(".verdict")
+        watched.go(served, "/?ask=1&q=zebras&path_glob=nowhere/**")
+        page.wait_for_selector("#further")
+        watched.go(served, "/?page=answers")
+        assert page.locator("a.hit", has_text="zebras").inner_text().count("Not in your notes") == 1
         assert watched.faults == []
 
 

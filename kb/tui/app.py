@@ -181,6 +181,7 @@ class SearchApp(App[None]):
     @_line.setter
     def _line(self, text: str) -> None:
         self._input.value = text
+        self._input.cursor_position = len(text)  # a key goes on from its end
 
     @property
     def _words(self) -> str:
@@ -325,6 +326,8 @@ class SearchApp(App[None]):
         if not words:
             self.action_keys()
             return
+        if self._found.is_of_answers:
+            self._document.say("")  # of another question
         self._found.begin_answer()
         self._status(self._say("looking"))
         handle = self._asking.handle(number, self._show_event)

@@ -84,8 +84,7 @@ def _snippet(hit: Passage) -> Text:
     edges = [0, *(edge for match in hit.shown.matches for edge in match), len(hit.snippet)]
     for number, (start, end) in enumerate(pairwise(edges)):
         found.append(re.sub(r"\s", " ", clean(hit.snippet[start:end])), "match" if number % 2 else None)
-    shown = unmarked(found)
-    return Text(" ").join(shown[word.start() : word.end()] for word in re.finditer(r"\S+", shown.plain))
+    return unmarked(found)
 
 
 def _around_match(text: Text, width: int) -> Text:
@@ -96,6 +95,7 @@ def _around_match(text: Text, width: int) -> Text:
         before = text.plain[:start]
         while cell_len(before) > width // 3:
             before = before[1:]
+        before = before[before.find(" ") + 1 :]  # from a whole word on
         shown = Text("…").append_text(text[start - len(before) :])
     shown = shown.copy()
     shown.truncate(width, overflow="ellipsis")
@@ -145,7 +145,8 @@ def answer_row(summary: AnswerSummary, say: Say) -> ListRow:
     """An earlier answer."""
     state = summary.state or "refused"
     text = unmarked(Text(clean_line(summary.answer)))
-    snippet = Text().append(f"{say(state)} · ", STATES[state]).append_text(text)
+    said = "" if state == "refused" else f"{say(state)} · "  # a refusal says it
+    snippet = Text().append(said, STATES[state]).append_text(text)
     return ListRow("", clean_line(summary.query), summary.created_at[:16].replace("T", " "), snippet)
 
 

@@ -103,7 +103,8 @@ def unmarked(text: Text) -> Text:
     is_callout = _CALLOUT.search(text.plain) is not None
     flat = _without(text, [found.span() for found in _FLAT_MARKS.finditer(text.plain)])
     marks = [found.span() for found in _QUOTE_MARK.finditer(flat.plain)] if is_callout else []
-    return _inline(_parted(_without(flat, marks)), hides=True)
+    shown = _inline(_parted(_without(flat, marks)), hides=True)
+    return Text(" ").join(shown[word.start() : word.end()] for word in re.finditer(r"\S+", shown.plain))
 
 
 def _parted(text: Text) -> Text:

@@ -208,7 +208,9 @@ class ResultList(Vertical):
         return Text(clean_line(row.place))
 
     def begin_answer(self) -> None:
-        """Makes room for an answer above the earlier results."""
+        """Makes room for an answer above the hits; an earlier answer goes."""
+        if self.is_of_answers:
+            self.show([])
         self._streamed = ""
         self._text.update("")
         self._said.display = True

@@ -348,7 +348,7 @@ function earlier(each, state) {
     { class: "hit", href: address({ ...state, page: "", q: each.query, ask: "", answer: each.trace_id, at: "" }), "data-answer": each.trace_id, "data-question": each.query },
     h("span", { class: "head" }, h("span", { class: "heading", lang: languageOf(each.query) }, each.query), h("span", { class: "at" }, day(each.created_at))),
     h("span", { class: "snippet", lang: languageOf(each.answer) }, inOneLine(each.answer.replace(/\[\d+\]/gu, ""), [], 0).map(([text]) => text)),
-    h("span", { class: "where" }, h("span", { class: each.state ?? "refused" }, t(each.state ?? "refused"))),
+    each.state && each.state !== "refused" ? h("span", { class: "where" }, h("span", { class: each.state }, t(each.state))) : null, // a refusal says it
   );
 }
 
