@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
 import re
 import subprocess
 from collections.abc import Sequence
@@ -61,6 +62,17 @@ def written(vault: Vault, home: Path) -> subprocess.Popen[bytes]:
     """`kb mcp` in a process of its own, over pipes."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     return subprocess.Popen(cpu_limited(command(vault)), env=environment(home), **pipes)
+
+
+@pytest.mark.slow
+def test_on_a_terminal_it_says_who_starts_it(vault: Vault, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    os.write(ours, b"\x04")  # the end of the input, for the terminal
+    ran = subprocess.run(cpu_limited(command(vault)), env=environment(tmp_path), stdin=theirs, capture_output=True)
+    for end in (ours, theirs):
+        os.close(end)
+    assert (ran.returncode, ran.stdout) == (0, b"")
+    assert "kb mcp install" in ran.stderr.decode()
 
 
 @pytest.mark.slow

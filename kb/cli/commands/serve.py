@@ -153,6 +153,8 @@ def mcp_command(
     if not over_http:
         if port is not None:
             raise UsageError("--port goes with --http", "kb mcp --http --port 7500")
+        if sys.stdin.isatty():
+            echo_folded("an agent starts this and speaks first: kb mcp install --help; Ctrl-D ends it", err=True)
         _room("kb mcp").serve_stdio(call.config, allow_write=allow_write)
         return
     room = _room("kb mcp --http")
