@@ -21,7 +21,7 @@ from vector_stores import BATCH_CHUNKS, NOTES, Killed
 
 from kb.config import load
 from kb.domain.ingest_events import EmbedBatchFinished
-from kb.domain.run_handle import RunHandle
+from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchQuery
 from kb.errors import StoreError
 from kb.operations.embedding import embed
@@ -35,6 +35,8 @@ from kb.operations.search.search import search
 from kb.private import kept_private
 from kb.store import queries
 from kb.store.connection import open_writer
+from kb.wire.derive import to_wire
+from kb.wire.schemas import validate
 
 __all__ = ["fake_models"]
 
@@ -219,6 +221,17 @@ def test_runs_from_before_there_were_records_are_shown(workspace: Workspace) -> 
         db.execute("DELETE FROM job_records")
         db.commit()
     assert seen(workspace) == [("ingest", "succeeded", (40, 40))]
+
+
+def test_the_json_of_a_status_has_the_progress_of_jobs_that_estimate_no_time(workspace: Workspace) -> None:
+    workspace.ingest()
+    new = jobs.NewJob("c" * 32, "evaluation", {})
+    with closing(open_writer(workspace.sqlite)) as db, jobs.recorded(new, RunHandle(), db, workspace.sqlite) as told:
+        told.tell(StepProgress("asking", 1, 2, "questions"))
+    with open_base(workspace.config) as base:
+        status = to_wire(base_status(base))
+    validate("base_status.v1", status)
+    assert status["jobs"][0]["progress"] == {"done": 1, "total": 2, "unit": "questions", "seconds_left": None}
 
 
 def test_an_evaluation_that_goes_on_is_one_job(workspace: Workspace) -> None:

@@ -342,8 +342,12 @@ class JobProgress(NamedTuple):
     seconds_left: float | None = None
 
 
-def _parsed(written: str | None) -> Any:
-    return None if written is None else json.loads(written)
+def _progress(written: str | None) -> JobProgress | None:
+    return None if written is None else JobProgress(**json.loads(written))
+
+
+def _error(written: str | None) -> IngestItemError | None:
+    return None if written is None else IngestItemError(**json.loads(written))
 
 
 @on_wire(fields="family outcome code files message hint since paths_json")
@@ -410,8 +414,8 @@ class Job(NamedTuple):
     kind: Annotated[str, Wire(type=Literal["ingest", "watch", "embedding", "evaluation"])]
     status: Annotated[str, Wire(type=JobStatus)]
     payload_json: Annotated[str, Wire("payload", dict[str, Any], json.loads)]
-    progress_json: Annotated[str | None, Wire("progress", JobProgress | None, _parsed)]
-    error_json: Annotated[str | None, Wire("error", IngestItemError | None, _parsed)]
+    progress_json: Annotated[str | None, Wire("progress", JobProgress | None, _progress)]
+    error_json: Annotated[str | None, Wire("error", IngestItemError | None, _error)]
     created_at: str
     updated_at: str
     finished_at: str | None
@@ -420,14 +424,12 @@ class Job(NamedTuple):
     @property
     def progress(self) -> JobProgress | None:
         """The progress of the job; None if it has reported none."""
-        found = _parsed(self.progress_json)
-        return None if found is None else JobProgress(**found)
+        return _progress(self.progress_json)
 
     @property
     def error(self) -> IngestItemError | None:
         """Why the job failed; None if it did not."""
-        found = _parsed(self.error_json)
-        return None if found is None else IngestItemError(**found)
+        return _error(self.error_json)
 
 
 @on_wire(
