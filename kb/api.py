@@ -19,18 +19,20 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from kb.config import Config, load
-from kb.domain.answers import Answer, AnswerCitation
+from kb.domain.answers import Answer, AnswerCitation, AskEvent
 from kb.domain.citations import Citation
 from kb.domain.filters import FILTERS, Filter, SearchFilters
-from kb.domain.results.answers import AnswerCheck, AnswerSummary
+from kb.domain.ingest_events import IngestEvent
+from kb.domain.results.answers import AnswerCheck, AnswerSummary, Conversation
+from kb.domain.results.evaluation import RunReport
 from kb.domain.results.fetched import Fetched, FetchedPlace, FetchRequest, FetchTarget
-from kb.domain.results.ingest import IngestReport
+from kb.domain.results.ingest import Added, IngestReport
 from kb.domain.results.inspection import BaseStatus, Listed, ListedKind
 from kb.domain.results.searching import SearchPage
-from kb.domain.run_handle import RunHandle
+from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import MODES, SearchMode, SearchQuery, SearchResponse, SearchResult, Sort
 from kb.domain.search import Passage as SearchHit
 from kb.errors import UsageError
@@ -38,33 +40,36 @@ from kb.operations.opening.base import Base
 from kb.wire.agents import FoundPassages
 from kb.wire.derive import is_record, to_wire
 
-if TYPE_CHECKING:
-    from kb.operations.evaluate.runs import RunReport
-
 __all__ = [
+    "Added",
     "Answer",
     "AnswerCheck",
     "AnswerCitation",
     "AnswerSummary",
+    "AskEvent",
     "BaseStatus",
     "Citation",
+    "Conversation",
     "FetchTarget",
     "Fetched",
     "FetchedPlace",
+    "IngestEvent",
     "IngestReport",
     "KnowledgeBase",
     "Listed",
     "RunHandle",
+    "RunReport",
     "SearchFilters",
     "SearchHit",
     "SearchPage",
     "SearchResult",
+    "StepProgress",
     "open_knowledge_base",
     "to_json",
 ]
 
 OnEvent: TypeAlias = Callable[[Any], None]
-"""Receives the progress events of a long call: objects of `kb.domain.ingest_events` and `kb.domain.answers`."""
+"""Receives the events of a long call: `IngestEvent` of an ingest, `AskEvent` of `ask`, `StepProgress` of `evaluate`."""
 
 _EVERYTHING = SearchFilters()
 _PATH = (str, os.PathLike)
@@ -179,8 +184,11 @@ class KnowledgeBase:
         from kb.operations.search.pages import search_page
 
         _require(cursor=(cursor, (str, None)), max_tokens=(max_tokens, (int, None)))
-        if isinstance(also, str) or not all(isinstance(each, str) and each.strip() for each in also) or len(also) > 9:
-            raise UsageError(f"also is {also!r}", "at most nine more questions")
+        if max_tokens is not None and max_tokens < 1:
+            raise UsageError(f"a budget of {max_tokens} tokens", "at least 1")
+        is_list = isinstance(also, Sequence) and not isinstance(also, str)
+        if not is_list or not all(isinstance(each, str) and each.strip() for each in also) or len(also) > 9:
+            raise UsageError(f"also is {also!r}", "a list of at most nine more questions")
         query = self._query(text, mode, k, filters)
         if not text.strip():
             raise UsageError("no question", 'example: base.search_page("retry backoff")')
@@ -213,6 +221,7 @@ class KnowledgeBase:
 
         base = self._open
         _require(conversation=(conversation, (str, None)), provider=(provider, (str, None)))
+        _require(keep=(keep, (bool,)), deep=(deep, (bool,)))
         if provider is not None:
             require_provider(provider)
         query = self._query(question, mode, k, filters)
@@ -279,10 +288,36 @@ class KnowledgeBase:
         from kb.operations.ingest.requests import ingest_request
 
         config = self._open.config
-        _require(path=(path, (*_PATH, None)))
+        _require(path=(path, (*_PATH, None)), embed=(embed, (bool,)), dry_run=(dry_run, (bool,)))
         below = None if path is None else os.fspath(path)
         request = ingest_request(config, below, dry_run=dry_run, allow_empty=False, embed=embed)
         return ingest(request, _handle(on_event, handle))
+
+    def ingest_file(
+        self,
+        file: str | os.PathLike[str],
+        data: bytes | None = None,
+        *,
+        title: str | None = None,
+        source_uri: str | None = None,
+        embed: bool = True,
+        on_event: OnEvent | None = None,
+        handle: RunHandle | None = None,
+    ) -> Added:
+        """Copies a file from elsewhere, or `data` under the name `file`, to `_external/` and indexes the copy.
+
+        `title` and `source_uri` go into the frontmatter of Markdown. The same content twice is one copy.
+        Raises: as `ingest`; UsageError for a file of the workspace, or of a kind that kb does not read; FileError.
+        """
+        from kb.operations.ingest.external import ExternalContent, add_external, read_external
+
+        config = self._open.config
+        _require(file=(file, _PATH), data=(data, (bytes, None)), embed=(embed, (bool,)))
+        _require(title=(title, (str, None)), source_uri=(source_uri, (str, None)))
+        name = os.fspath(file)
+        content = read_external(config, name) if data is None else ExternalContent(data, name)
+        content = content._replace(title=title, source_uri=source_uri)
+        return add_external(config, content, _handle(on_event, handle), embed=embed)
 
     def evaluate(
         self,
@@ -303,7 +338,7 @@ class KnowledgeBase:
         from kb.operations.evaluate.runs import RunRequest, run_suite
 
         base = self._open
-        _require(suite=(suite, (*_PATH, None)), name=(name, (str, None)))
+        _require(suite=(suite, (*_PATH, None)), name=(name, (str, None)), with_answers=(with_answers, (bool,)))
         file = suite_file(base.config, None if suite is None else os.fspath(suite))
         asked = self._query("", mode, k)
         request = RunRequest(file, asked.mode, asked.k, name, with_answers)
@@ -320,6 +355,8 @@ class KnowledgeBase:
         from kb.operations.answers.records import list_answers
 
         _require(limit=(limit, (int, None)))
+        if limit is not None and limit < 0:
+            raise UsageError(f"limit is {limit}", "how many answers at most")
         return list_answers(self._open, limit)
 
     def answer(self, answer_id: str | None = None) -> Answer:
@@ -329,6 +366,19 @@ class KnowledgeBase:
         _require(answer_id=(answer_id, (str, None)))
         return find_answer(self._open, answer_id)
 
+    def conversations(self) -> Sequence[Conversation]:
+        """The conversations, the most recent first, without their turns."""
+        from kb.operations.answers.records import list_sessions
+
+        return list_sessions(self._open)
+
+    def conversation(self, name: str) -> Conversation:
+        """A conversation with its turns. Raises: NotFound."""
+        from kb.operations.answers.records import show_session
+
+        _require(name=(name, (str,)))
+        return show_session(self._open, name)
+
     def verify(self, answer_id: str | None = None, *, every: bool = False) -> Sequence[AnswerCheck]:
         """Whether the quotations of a stored answer, or of `every` one, are still in the files.
 
@@ -336,7 +386,7 @@ class KnowledgeBase:
         """
         from kb.operations.answers.verify import verify
 
-        _require(answer_id=(answer_id, (str, None)))
+        _require(answer_id=(answer_id, (str, None)), every=(every, (bool,)))
         return verify(self._open, answer_id, every=every)
 
     def _query(
@@ -381,7 +431,8 @@ def _require(**given: tuple[object, tuple[type | None, ...]]) -> None:
     """Raises UsageError for a value that has none of its types; True and False are no numbers."""
     for name, (value, kinds) in given.items():
         types = tuple(kind for kind in kinds if kind is not None)
-        if (value is None and None in kinds) or (isinstance(value, types) and not isinstance(value, bool)):
+        is_of_them = isinstance(value, types) and (bool in kinds or not isinstance(value, bool))
+        if is_of_them or (value is None and None in kinds):
             continue
         raise UsageError(f"{name} is {value!r}", " or ".join(kind.__name__ if kind else "None" for kind in kinds))
 

@@ -18,7 +18,7 @@ from plugin_fixtures import CUES
 
 import kb
 from kb import FetchTarget, KnowledgeBase, RunHandle, SearchFilters, open_knowledge_base, to_json
-from kb.errors import ConfigError, ConfigNotFound, NotIndexed, QuerySyntaxError, UsageError
+from kb.errors import ConfigError, ConfigNotFound, NotFound, NotIndexed, QuerySyntaxError, UsageError
 
 PAGE = Path(__file__).parents[1] / "docs" / "python.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
@@ -101,6 +101,20 @@ def test_an_ingest_is_reported_and_seen_at_once(fresh_vault: Vault) -> None:
         assert base.search("quokka").hits[0].citation.to_uri().startswith("new.md#")
 
 
+def test_content_from_elsewhere_is_copied_indexed_and_stays_below_its_folder(fresh_vault: Vault) -> None:
+    elsewhere = fresh_vault.root.parent / "heron.md"
+    elsewhere.write_text("# Heron\n\nIt nests in reeds.\n", encoding="utf-8")
+    with opened(fresh_vault) as base:
+        first = base.ingest_file(elsewhere, embed=False)
+        again = base.ingest_file("other.md", elsewhere.read_bytes(), embed=False)
+        assert (first.was_there, again.was_there, first.workspace_path) == (False, True, again.workspace_path)
+        named = base.ingest_file("../../Dockerfile", b"FROM heron\n", embed=False)
+        assert base.fetch(first.workspace_path).places[0].text.startswith("# Heron")
+        assert json.loads(to_json(first))["schema_version"] == "ingest_report.v1"
+    assert re.fullmatch(r"_external/[0-9a-f]{12}/Dockerfile", named.workspace_path)
+    assert (fresh_vault.root / named.workspace_path).read_text(encoding="utf-8") == "FROM heron\n"
+
+
 def test_a_golden_file_is_measured(fresh_vault: Vault, tmp_path: Path) -> None:
     suite = tmp_path / "golden.yaml"
     suite.write_text(
@@ -110,6 +124,7 @@ def test_a_golden_file_is_measured(fresh_vault: Vault, tmp_path: Path) -> None:
     with opened(fresh_vault) as base:
         base.ingest(embed=False)
         report = base.evaluate(suite, mode="lexical", name="first")
+    assert json.loads(to_json(report))["schema_version"] == "eval_run.v1"
     assert report.run.questions == 1
     assert [group.hit_at_1 for group in report.groups if group.grouping == "all"] == [1.0]
 
@@ -146,7 +161,11 @@ def test_answers_are_kept_listed_and_checked(fresh_vault: Vault) -> None:
         asked = base.ask("What restarts the gateway?", provider="extractive")
         [summary] = base.answers()
         assert base.answer().text == base.answer(summary.trace_id[:8]).text == asked.text
-        [check] = base.verify()
+        base.ask("And what then?", provider="extractive", conversation="gateway")
+        [conversation] = base.conversations()
+        assert (conversation.session_id, conversation.turn_count) == ("gateway", 1)
+        assert [turn.question for turn in base.conversation("gateway").turns] == ["And what then?"]
+        [check] = base.verify(summary.trace_id)
         assert {quote.standing for quote in check.quotes} == {"stands"}
 
 
@@ -213,6 +232,16 @@ def test_several_threads_ask_one_base(vault: Vault) -> None:
         (lambda base: base.search("gateway", filters=SearchFilters(lang=5)), UsageError, "lang=5"),
         (lambda base: base.search("gateway", filters=SearchFilters(tags_any=(5,))), UsageError, "tags_any=(5,)"),
         (lambda base: base.search_page("gateway", also="retries"), UsageError, "also is 'retries'"),
+        (lambda base: base.search_page("gateway", also=None), UsageError, "also is None"),
+        (lambda base: base.search_page("gateway", max_tokens=0), UsageError, "a budget of 0 tokens"),
+        (lambda base: base.search("a", filters=SearchFilters(dated="soon")), UsageError, "dated: 'soon' names no days"),
+        (lambda base: base.search("a", filters=SearchFilters(path_globs=("[",))), UsageError, "malformed pattern '['"),
+        (lambda base: base.ask("gateway?", deep="yes"), UsageError, "deep is 'yes'"),
+        (lambda base: base.ask("gateway?", keep=0), UsageError, "keep is 0"),
+        (lambda base: base.ingest(embed="no"), UsageError, "embed is 'no'"),
+        (lambda base: base.ingest_file("a.md", "text"), UsageError, "data is 'text'"),
+        (lambda base: base.answers(-1), UsageError, "limit is -1"),
+        (lambda base: base.conversation("none"), NotFound, "no session 'none'"),
         (lambda base: base.search_page("gateway", cursor=5), UsageError, "cursor is 5"),
         (lambda base: base.ask("gateway?", conversation=5), UsageError, "conversation is 5"),
         (lambda base: base.ask("gateway?", on_event=5), UsageError, "on_event is 5"),

@@ -11,9 +11,10 @@ from kb.cli.output.ingest_report import show_report
 from kb.cli.output.printing import echo_folded, print_json, print_json_with_list
 from kb.cli.output.progress import ingest_progress, interruptible
 from kb.domain.kinds import KINDS
+from kb.domain.results.ingest import Added
 from kb.domain.text import plain_line
 from kb.errors import FileTooLarge, UsageError
-from kb.operations.ingest.external import Added, ExternalContent, add_external, read_external
+from kb.operations.ingest.external import ExternalContent, add_external, read_external
 from kb.operations.ingest.ingest import ingest
 from kb.operations.ingest.requests import ingest_request, media_families
 

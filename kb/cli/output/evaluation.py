@@ -18,11 +18,11 @@ from kb.domain.results.evaluation import (
     Impact,
     MeasuredRun,
     MovedQuestion,
+    RunReport,
 )
 from kb.domain.text import plain_line
 from kb.eval.comparison import METRICS, p_text
 from kb.eval.report import verdict_reason
-from kb.operations.evaluate.runs import RunReport
 
 _VERDICTS = {"better": "better", "worse": "WORSE", "undecided": "undecided", "not_comparable": "NOT COMPARABLE"}
 _STYLES: dict[str, Style] = {"better": GOOD, "worse": BAD, "undecided": GOOD, "not_comparable": BAD}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from kb.domain.on_wire import Wire, on_wire
@@ -116,6 +117,24 @@ class EvalRun(NamedTuple):
         """The label of the ranking that was measured; None for a run of an older kb."""
         found: str | None = json.loads(self.versions_json).get("ranking")
         return found
+
+
+@on_wire(fields="*run")
+class RunReport(NamedTuple):
+    """A run with its mean metrics; `resumed` of its questions were asked by an earlier call.
+
+    `index_changed`: the index has changed meanwhile, so the run measured an earlier state.
+    """
+
+    run: EvalRun
+    resumed: int
+    folder: Path
+    index_changed: bool
+
+    @property
+    def groups(self) -> tuple[GroupMetrics, ...]:
+        """The metrics of the run."""
+        return self.run.groups
 
 
 @on_wire("eval_impact.v1", title="EvalImpactV1")

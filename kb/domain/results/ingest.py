@@ -272,6 +272,15 @@ class IngestReport:
         self.items.append(item)
 
 
+@on_wire(fields="*report")
+class Added(NamedTuple):
+    """The path of a copy below the workspace, whether it existed before, and the report of the ingest or dry run."""
+
+    workspace_path: str
+    was_there: bool
+    report: IngestReport
+
+
 def item_json(item: IngestItem) -> dict[str, object]:
     """One item as JSON for storage and output; keys without a value are left out."""
     values: dict[str, object] = {field.name: getattr(item, field.name) for field in fields(item)}

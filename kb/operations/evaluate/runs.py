@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 import kb
 from kb.config import Config
@@ -16,7 +15,7 @@ from kb.config.writing import items
 from kb.domain.citations import Citation, LineCitation
 from kb.domain.ids import canonical_json, content_hash, id_from
 from kb.domain.results.answers import Standing
-from kb.domain.results.evaluation import Answered, Comparison, EvalRun, GroupMetrics, Hit, Impact, MeasuredRun
+from kb.domain.results.evaluation import Answered, Comparison, EvalRun, Hit, Impact, MeasuredRun, RunReport
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.domain.search import SearchMode
 from kb.domain.sources import Sources
@@ -199,23 +198,6 @@ def _measured(db: Connection, run: EvalRun) -> MeasuredRun:
 
 
 QUESTIONS_A_TRANSACTION = 25
-
-
-class RunReport(NamedTuple):
-    """A run with its mean metrics; `resumed` of its questions were asked by an earlier call.
-
-    `index_changed`: the index has changed meanwhile, so the run measured an earlier state.
-    """
-
-    run: EvalRun
-    resumed: int
-    folder: Path
-    index_changed: bool
-
-    @property
-    def groups(self) -> tuple[GroupMetrics, ...]:
-        """The metrics of the run."""
-        return self.run.groups
 
 
 def run_suite(base: Base, request: RunRequest, handle: RunHandle) -> RunReport:

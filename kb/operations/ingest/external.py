@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kb.config import Config
 from kb.domain.ids import content_hash
 from kb.domain.kinds import extension_of, family_of, media_type_of
-from kb.domain.results.ingest import IngestItem, IngestReport
+from kb.domain.results.ingest import Added, IngestItem, IngestReport
 from kb.domain.run_handle import RunHandle
 from kb.domain.sources import WORKSPACE, Source
 from kb.errors import NO_ROOM, FileTooLarge, StoreReadOnly, UsageError, no_room
@@ -44,14 +44,6 @@ class ExternalContent(NamedTuple):
     title: str | None = None
     source_uri: str | None = None
     written_by: str | None = None
-
-
-class Added(NamedTuple):
-    """The path of the copy below the workspace, whether it existed before, and the report of the ingest or dry run."""
-
-    workspace_path: str
-    was_there: bool
-    report: IngestReport
 
 
 def read_external(config: Config, path: str) -> ExternalContent:
@@ -186,7 +178,7 @@ def _described(data: bytes, described: dict[str, str]) -> bytes:
 def _stored_name(content: str, name: str) -> str:
     """The copy's path: the content's hash with the extension; `HASH/Dockerfile` where the whole name is its kind."""
     named = content + extension_of(name)
-    return named if media_type_of(named) == media_type_of(name) else f"{content}/{name}"
+    return named if media_type_of(named) == media_type_of(name) else f"{content}/{os.path.basename(name)}"
 
 
 def _write(file: Path, data: bytes) -> None:
