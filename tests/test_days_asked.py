@@ -99,8 +99,8 @@ def test_a_filter_keeps_to_days(when: str, found: list[str], vault: Vault) -> No
 @pytest.mark.parametrize(
     ("when", "refusal"),
     [
-        ("soon", "--dated: 'soon' names no days"),
-        ("2026-11-15..2026-11-01", "--dated: '2026-11-15..2026-11-01' ends before it begins"),
+        ("soon", "dated: 'soon' names no days"),
+        ("2026-11-15..2026-11-01", "dated: '2026-11-15..2026-11-01' ends before it begins"),
     ],
 )
 def test_a_filter_that_names_no_days_is_refused(when: str, refusal: str, vault: Vault) -> None:

@@ -15,7 +15,6 @@ from urllib.parse import quote
 from kb.answer.spans import as_markdown
 from kb.domain.answers import Answer, Hop
 from kb.domain.citations import cited_lines
-from kb.domain.filters import OPTIONS
 from kb.domain.results.fetched import NO_PICTURES, Fetched, FetchedPlace, Neighbour, Picture, Pictures
 from kb.domain.results.inspection import BaseStatus, Listing
 from kb.domain.results.searching import SearchPage
@@ -274,11 +273,7 @@ def taken_in_text(done: TakenIn) -> str:
     return "\n".join((*added, f"ingest: {counted}", *failed))
 
 
-_OPTIONS = {f"--{each.name.replace('_', '-')}": each.tool_name or each.name for each in OPTIONS} | {"--mode": "mode"}
-_OPTION = re.compile(f"(?:{'|'.join(_OPTIONS)})(?![\\w-])")
-
-
 def error_text(error: KbError) -> str:
-    """The error's message and hint, in which options of the command line have the names of parameters."""
+    """The error's code, message and hint."""
     hint = f" ({visible_line(error.hint)})" if error.hint else ""
-    return _OPTION.sub(lambda found: _OPTIONS[found[0]], f"{error.code}: {visible_line(error.message)}{hint}")
+    return f"{error.code}: {visible_line(error.message)}{hint}"

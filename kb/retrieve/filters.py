@@ -126,20 +126,20 @@ def _documents_dated(db: Connection, when: str | None) -> frozenset[str] | None:
     if not when:
         return None
     begin, is_range, end = when.partition("..")
-    first, last = _days("--dated", begin, when)[0], _days("--dated", end if is_range else begin, when)[1]
+    first, last = _days("dated", begin, when)[0], _days("dated", end if is_range else begin, when)[1]
     if last < first:
-        raise UsageError(f"--dated: {when!r} ends before it begins", "the earlier day comes first")
+        raise UsageError(f"dated: {when!r} ends before it begins", "the earlier day comes first")
     return frozenset(_documents(db, first, last))
 
 
-def _days(option: str, part: str, when: str) -> tuple[date, date]:
-    """The first and last day that a text names; `option` and `when` are for the message. Raises: UsageError."""
+def _days(name: str, part: str, when: str) -> tuple[date, date]:
+    """The first and last day that a text names; `name` and `when` are for the message. Raises: UsageError."""
     span = time_span(_led_in(part), date.today())
     if span is None or not span.is_whole:
         examples = "for example 2026-11-12, 2026-11, 2026-11-01..2026-11-15, 'last week', 지난주"
         raise UsageError(
-            f"{option}: {when!r} names no days",
-            examples if option == "--dated" else examples.replace(" 2026-11-01..2026-11-15,", ""),
+            f"{name}: {when!r} names no days",
+            examples if name == "dated" else examples.replace(" 2026-11-01..2026-11-15,", ""),
         )
     return span.first, span.last
 
@@ -165,9 +165,9 @@ class _Condition(TypedDict):
 def _conditions_json(filters: SearchFilters) -> str | None:
     """The conditions on properties as JSON for the statement; None without any. Raises: UsageError."""
     found = [_condition(written) for written in filters.where]
-    for op, option, when in ((">=", "--since", filters.since), ("<", "--before", filters.before)):
+    for op, name, when in ((">=", "since", filters.since), ("<", "before", filters.before)):
         if when:
-            first, last = _days(option, when, when)
+            first, last = _days(name, when, when)
             found.append(_compared("date", op, when, (first, last)))
     return json.dumps(found, ensure_ascii=False) if found else None
 
@@ -177,7 +177,7 @@ def _condition(written: str) -> _Condition:
     match = _CONDITION.fullmatch(stored_text(written))
     if match is None:
         raise UsageError(
-            f"--where: {written!r} is no condition",
+            f"where: {written!r} is no condition",
             "for example 'status=done', 'rating>=4', 'due<2026-03', 'tags~part'",
         )
     value = match["value"]
@@ -227,11 +227,11 @@ def _path_matcher(globs: tuple[str, ...]) -> Callable[[str], bool] | None:
         patterns = PathPatterns(stored_text(glob) for glob in globs)
     except MalformedPattern as error:
         raise UsageError(
-            f"--path-glob: {error}", "globs are as in .gitignore, e.g. 'notes/**'; a backslash keeps the next character"
+            str(error), "globs are as in .gitignore, e.g. 'notes/**'; a backslash keeps the next character"
         ) from error
     if not patterns:
         raise UsageError(
-            f"--path-glob: {globs[0]!r} is empty or a comment",
+            f"the glob {globs[0]!r} is empty or a comment",
             "globs are as in .gitignore; write \\# for a name with #",
         )
     return patterns.matches

@@ -55,7 +55,7 @@ class GoldenAsker:
             try:
                 vector_source(base, SearchQuery("any", "vector", 1))
             except ModelMissing as error:
-                raise ModelMissing(error.message, f"{error.hint}; or measure --mode lexical") from error
+                raise ModelMissing(error.message, f"{error.hint}; or measure in mode lexical") from error
 
     def ranking_version(self) -> str:
         """The label of the ranking: its statements and weights, with their versions."""

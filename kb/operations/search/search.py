@@ -310,7 +310,7 @@ def _source(base: ConnectedBase, query: SearchQuery) -> VectorSource | ModelErro
         if query.mode == "vector":
             raise ModelMissing(
                 "this knowledge base is searched by words alone (models.embedding.provider = none)",
-                "ask with --mode lexical, or set models.embedding.provider to auto and run: kb index --embeddings",
+                "search in mode lexical, or set models.embedding.provider to auto and run: kb index --embeddings",
             )
         return None
     try:
