@@ -474,7 +474,7 @@ def test_init_names_what_to_do_next(tmp_path: Path) -> None:
     notes.mkdir()
     (notes / "a.md").write_text("# A\n\nText.\n")
     config = tmp_path / "own.toml"
-    ran = run_kb("--config", str(config), "init", "--root", str(notes))
+    ran = run_kb("--config", str(config), "init", str(notes))
     steps = [line.removeprefix("next    ") for line in ran.stdout.splitlines() if line.startswith("next")]
     assert [step.split("  ")[0] for step in steps] == [
         f"kb --config {config} models install",

@@ -213,7 +213,9 @@ def test_a_second_init_with_another_folder_says_that_it_did_nothing(changed: str
     assert f"nothing was changed: {config} is there already and says" in again.stderr
     assert f'"{was}"' in again.stderr
     assert "for a second knowledge base: kb --config OTHER.toml init" in again.stderr
-    assert run_kb(*call, "--root", str(tmp_path / "notes")).code == 0
+    assert run_kb(*call, str(tmp_path / "notes")).code == 0
+    twice = run_kb(*call, str(other), "--root", str(other))
+    assert (twice.code, "the folder is named twice" in twice.stderr) == (2, True)
 
 
 def test_before_the_first_ingest_it_is_said_that_nothing_is_indexed(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def home(tmp_path: Path) -> Home:
     for name in ("notes", "work"):
         (made.path / name / "projects").mkdir(parents=True)
         (made.path / name / "projects" / "a.md").write_text(f"# Budget\n\nThe budget of {name}.\n", encoding="utf-8")
-    made.run("kb init --root ~/notes && kb ingest --no-embed")
+    made.run("kb init ~/notes && kb ingest --no-embed")
     return made
 
 
@@ -156,7 +156,7 @@ def test_the_line_for_cron_keeps_the_index_up_to_date(home: Home) -> None:
 def test_the_three_commands_index_the_notes(home: Home) -> None:
     (block,) = [block for block in blocks(section("Install"), "sh") if "kb init" in block]
     lines = [line.split("#")[0].strip() for line in block.splitlines()]
-    assert lines == ["kb init --root ~/notes", "kb models install", "kb ingest"]
+    assert lines == ["kb init ~/notes", "kb models install", "kb ingest"]
     shutil.rmtree(home.path / ".local")
     shutil.rmtree(home.path / ".config")
     settings = {"KB_STORAGE_MODEL_DIR": str(MODELS)} if _has_models() else {"KB_MODELS_EMBEDDING_PROVIDER": "none"}

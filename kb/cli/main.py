@@ -144,7 +144,7 @@ def cli(
     """Find passages in your own notes, with exact citations, in Korean and English.
 
     \b
-    kb init --root ~/notes        # set up, once
+    kb init ~/notes               # set up, once
     kb ingest                     # index what is new or changed
     kb search "청킹 규칙"          # ranked passages with path and lines
     """

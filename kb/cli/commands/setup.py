@@ -38,22 +38,28 @@ from kb.private import require_writable
     "init",
     epilog="""\b
 Examples:
-  kb init --root ~/notes
-  kb --config ./kb.toml init --root .      # a knowledge base of its own
+  kb init ~/notes
+  kb --config ./kb.toml init .             # a knowledge base of its own
   kb init --project                        # the same for whoever works in this folder, in .kb/config.toml
 """,
 )
-@click.option("--root", metavar="DIR", help="The folder with your notes [default: ~/KnowledgeBase].")
+@click.argument("folder", metavar="[DIR]", required=False)
+@click.option("--root", metavar="DIR", help="The folder with your notes, as DIR alone [default: ~/KnowledgeBase].")
 @click.option("--data-dir", metavar="DIR", help="Folder for the data of kb [default: ~/.local/share/kb].")
 @click.option("--project", is_flag=True, help="Write .kb/config.toml into this folder, or DIR, and trust it.")
 @click.option("--force", is_flag=True, help="Write the configuration file again, with defaults; touch nothing else.")
 @json_option("Print init_report.v1.")
 @pass_call
-def init_command(call: Call, root: str | None, data_dir: str | None, project: bool, force: bool, as_json: bool) -> None:
+def init_command(
+    call: Call, folder: str | None, root: str | None, data_dir: str | None, project: bool, force: bool, as_json: bool
+) -> None:
     """Create the configuration, the data directory and the workspace folder; keep what is there."""
+    if folder is not None and root is not None:
+        raise UsageError("the folder is named twice", f"leave out one of {folder} and --root {root}")
+    root = root if folder is None else folder
     if project:
         if data_dir or force or as_json or call.chosen_by:
-            raise UsageError("--project takes --root alone", "its data is below that of your own knowledge base")
+            raise UsageError("--project takes a folder alone", "its data is below that of your own knowledge base")
         file = set_up_project(os.path.abspath(os.path.expanduser(root or ".")), os.environ)
         echo_folded(plain_line(str(file)), head="created and trusted ")
         echo_folded("say there what is left out, then: kb trust; kb ingest", head="next    ")
@@ -80,7 +86,7 @@ def init_at(
     if data_dir is not None:
         settings.append(f"storage.data_dir={Path(data_dir).expanduser().absolute()}")
     if path.exists() and not force:
-        _require_same(path, settings, "" if root is None else f"--root {shlex.quote(root)}")
+        _require_same(path, settings, "" if root is None else shlex.quote(root))
         config = load(str(path), settings)
     else:
         own = [] if data_dir or path == default_path(os.environ) else settings_of_its_own(path, vault)

@@ -283,7 +283,7 @@ def _require_same_root(noted: str, root: Path) -> None:
         raise OtherWorkspace(
             f"this knowledge base was made from {noted}, and the workspace is {root} now",
             "moved or renamed the folder? kb ingest --moved goes on with the new place; for a second knowledge base: "
-            "kb --config OTHER.toml init --root DIR gives it a data directory of its own",
+            "kb --config OTHER.toml init DIR gives it a data directory of its own",
         )
 
 
