@@ -12,8 +12,8 @@ from urllib.parse import unquote_plus, urlencode
 import pytest
 from answer_passages import RETRY, TWO
 from browser import NEEDS_BROWSER, Watched, browser, let_in
-from conftest import NOTES, Vault, indexed_vault
-from hostile_documents import HOSTILE
+from conftest import Vault, indexed_vault
+from page_views import HOSTILE_NAME, REACH_OUT, hostile_vault
 from web_fixtures import Served, serving
 
 if TYPE_CHECKING:
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["browser"]  # a fixture
 
 pytestmark = NEEDS_BROWSER
-
-HOSTILE_NAME = "x<img src=y onerror=alert(1)>.md"
-
-HOSTILE_NOTE = """\
----
-title: <img src=x onerror=alert(1)>
-tags: ['<script>alert(1)</script>']
----
-# <b onclick=alert(1)>zebra</b>
-"""
 
 
 @pytest.fixture(scope="module")
@@ -207,13 +197,7 @@ def test_one_column_on_a_phone(browser: Browser, served: Served) -> None:
 
 
 def test_a_hostile_vault_runs_nothing_and_reaches_nobody(browser: Browser, tmp_path: Path) -> None:
-    notes = {
-        **NOTES,
-        HOSTILE_NAME: HOSTILE_NOTE,
-        "all.md": "# zebra\n\n" + "\n\n".join(f"zebra {index} {text}" for index, text in enumerate(HOSTILE)),
-    }
-    vault = indexed_vault(tmp_path, notes)
-    with serving(vault) as served, let_in(browser, served) as watched:
+    with serving(hostile_vault(tmp_path)) as served, let_in(browser, served) as watched:
         page = watched.page
         page.keyboard.type("zebra")
         page.wait_for_selector("a.hit")
@@ -394,19 +378,7 @@ def test_earlier_answers_are_listed_shown_and_checked(browser: Browser, tmp_path
 
 
 def test_the_browser_is_told_to_reach_nobody_and_to_run_nothing_inline(watched: Watched) -> None:
-    refused = watched.page.evaluate(
-        """async () => {
-            const told = [];
-            addEventListener("securitypolicyviolation", (event) => told.push(event.effectiveDirective));
-            await fetch("http://127.0.0.1:9/").catch(() => null);
-            const script = document.createElement("script");
-            script.textContent = "globalThis.wasRun = true";
-            document.body.append(script);
-            await new Promise((done) => setTimeout(done));
-            return [told, globalThis.wasRun ?? false];
-        }"""
-    )
-    assert refused == [["connect-src", "script-src-elem"], False]
+    assert watched.page.evaluate(REACH_OUT) == [["connect-src", "script-src-elem"], False]
     watched.faults.clear()  # the browser says so on its console
     watched.foreign.clear()
 

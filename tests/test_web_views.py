@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from answer_passages import RETRY
 from browser import AXE, NEEDS_BROWSER, browser, findings, let_in, needs_axe
-from conftest import NOTES, indexed_vault, kb_in
-from media_fixtures import MEDIA
+from page_views import BUTTONS, NOTE, VIEWS, views_vault
 from web_fixtures import Served, serving
 
 if TYPE_CHECKING:
@@ -21,66 +19,10 @@ __all__ = ["browser"]  # a fixture
 pymupdf = pytest.importorskip("pymupdf")
 pytestmark = NEEDS_BROWSER
 
-FORMATS = MEDIA.parent / "formats"
-LOCK = "When is the lock at Alder Weir open?"
-GOLDEN = """\
-questions:
-  - {id: retry, query: gateway retries, expected: ["projects/gateway/log.md#L8-L12"]}
-"""
-
-
-class View(NamedTuple):
-    """A view: its address, what is there once it is whole, and a word that stands in it, also printed."""
-
-    address: str
-    there: tuple[str, ...]
-    word: str
-
-
-SHEET = ".sheet[data-page='{}'][data-drawn=yes]"
-COUNTED = "#count:has-text('places')"
-
-NOTE = "projects/gateway/log.md%23L8-L12"
-VIEWS = {
-    "start": View("/", (".choice-of",), "documents"),
-    "hits": View("/?q=gateway", ("a.hit mark", COUNTED, "#reader .cited"), "gateway"),
-    "no hits": View("/?q=gateway&path_glob=nowhere/**", (".nothing",), "Nothing"),
-    "note": View(f"/?q=gateway&at={NOTE}", ("#reader .note .cited", COUNTED), "exponential"),
-    "both": View(f"/?at={NOTE}&view=both", ("#reader .line.cited",), "exponential"),
-    "lines": View("/?at=chunking.md&view=raw", ("#reader .line",), "청킹"),
-    "calendar": View("/?at=house.ics%23L20-L23", ("#reader .line.cited",), "보일러"),
-    "paragraphs": View("/?at=manual-en.docx%23para=9:12", ("#reader .in-parts .cited",), "Idris"),
-    "sheet": View("/?at=stock-en.ods", ("#reader table",), "Nordhaven"),
-    "captions": View("/?q=pump&at=talk.vtt%23t=4,6", ("#reader li.cited", COUNTED), "watts"),
-    "subtitles": View("/?at=talk.vtt", ("#reader .said",), "watts"),
-    "pdf": View("/?at=handbook-en.pdf%23page=2", (SHEET.format(2), SHEET.format(1)), "inspected"),
-    "answer": View(f"/?ask=1&q={RETRY}", ("#further", "#reader .cited"), "five times"),
-    "table": View("/?ask=1&q=How much is the seal ring", ("#further", "#reader .cited"), "Seal ring"),
-    "refused": View("/?ask=1&q=zebras on the moon&path_glob=nowhere/**", ("#further",), "do not seem to answer"),
-    "conversation": View(f"/?ask=1&turn={RETRY}&q=And why?", ("#further", "#reader .cited"), "And why?"),
-    "answers": View("/?page=answers", (".earlier a.hit",), LOCK),
-    "vault": View("/?page=vault", (".months",), "Hangul"),
-    "changes": View("/?page=changes", (".vault .quiet-line",), "as it was"),
-    "runs": View("/?page=runs", (".figures",), "nDCG"),
-    "error": View("/?q=gateway&mode=vector", ("[role=alert]",), "Meaning needs a model"),
-}
-
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    office = ("manual-en.docx", "stock-en.ods", "hangul-en.hwpx")
-    files = {
-        **{name: MEDIA / "office" / name for name in office},
-        **{name: FORMATS / name for name in ("talk.vtt", "house.ics")},
-        "handbook-en.pdf": MEDIA / "pdf" / "handbook-en.pdf",
-    }
-    vault = indexed_vault(tmp_path_factory.mktemp("views"), NOTES, files=files)
-    kb = kb_in(vault)
-    (vault.sqlite.parent / "golden.yaml").write_text(GOLDEN, encoding="utf-8")
-    for run in (("eval", "run"), ("eval", "run"), ("--set", "rag.score_gate=0", "ask", LOCK)):
-        ran = kb(*run)
-        assert ran.code in (0, 1), ran.stderr
-    with serving(vault, "rag.score_gate=0") as made:
+    with serving(views_vault(tmp_path_factory.mktemp("views")), "rag.score_gate=0") as made:
         yield made
 
 
@@ -119,20 +61,6 @@ def resize(page: Page, width: int, height: int) -> None:
     """Gives the page another size; returns once it is laid out."""
     page.set_viewport_size({"width": width, "height": height})
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
-# The dialogs: what opens each, and what is there then.
-BUTTONS = (
-    "#modes",
-    "#chip-media",
-    "#chip-path_glob",
-    "#chip-tag",
-    "#chip-lang",
-    "#chip-dated",
-    "#chip-more",
-    "#more",
-    "#citing",
-)
 
 
 def dialogs(page: Page) -> Iterator[tuple[str, str]]:
@@ -210,6 +138,7 @@ def test_every_dialog_fits_320_pixels(browser: Browser, served: Served) -> None:
             assert box["x"] >= 0, button
             assert box["x"] + box["width"] <= 320, button
             assert box["y"] + box["height"] <= 640, button
+            assert page.locator("#menu").evaluate("(each) => each.scrollWidth <= each.clientWidth"), button
             page.keyboard.press("Escape")
         page.locator("#results").focus()
         page.keyboard.press("?")
