@@ -113,7 +113,7 @@ def test_json_is_that_of_an_ingest(fresh_vault: Vault) -> None:
         (("-",), " \n", "there is nothing in it"),
         (("-", "--name", "x.pages"), NOTE, "kb does not read files like"),
         (("-", "--name", "x.py", "--title", "T"), NOTE, "they go into Markdown alone"),
-        (("-", "--title", "T"), "---\ntitle: own\n---\n" + NOTE, "it says its own title"),
+        (("-", "--title", "T"), "---\nTitle: own\n---\n" + NOTE, "it says its own title"),
         (("-", "--title", "T"), b"\xc4\xa7\xc0\xcc", "UTF-8 text alone"),
         (("nowhere.md",), "", "nowhere.md"),
         (("/dev/null",), "", "/dev/null"),

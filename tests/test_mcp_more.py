@@ -14,6 +14,7 @@ from conftest import NOTES, Vault, indexed_vault, kb_in, write_notes
 from fake_embedder import FakeModels, fake_models
 from vaults import EMBEDDING
 
+from kb.domain.answers import Generated
 from kb.domain.run_handle import RunHandle, StepProgress
 from kb.errors import StoreReadOnly
 from kb.operations.opening.base import Base
@@ -25,6 +26,7 @@ import mcp_types as types
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
+from kb.mcp.calls import CallProgress
 from kb.mcp.server import tools_for
 from kb.mcp.tools import READING_TOOLS, Result, ToolSpec
 
@@ -175,6 +177,21 @@ def test_a_long_call_says_how_far_it_is(vault: Vault) -> None:
     result = here(vault, lambda client: call_raw(client, "slow", on_progress), (tool,), mode="legacy")
     assert text_of(result) == "done"
     assert told[0] == (3.0, 9.0, "reading")
+
+
+def test_progress_of_an_answer_is_told_in_words() -> None:
+    progress = CallProgress()
+    progress.handle.tell(Generated("It restarts"))
+    assert (progress.done, progress.message) == (1.0, "writing")
+
+
+def test_since_2026_a_client_may_keep_the_lists_that_stay_the_same(vault: Vault) -> None:
+    async def talk(client: Client) -> list[int]:
+        lists = (client.list_tools, client.list_prompts, client.list_resource_templates, client.list_resources)
+        return [(await each()).ttl_ms for each in lists]
+
+    *same, documents = here(vault, talk, mode="2026-07-28")
+    assert min(same) > 0 == documents
 
 
 async def call_raw(client: Client, name: str, on_progress: Any) -> Any:
@@ -362,6 +379,7 @@ def test_a_note_is_added_found_and_kept(writing: Vault) -> None:
     "frontmatter",
     [
         "trust_level: primary",
+        "Trust_Level: primary",
         '"trust_level": primary',
         "{trust_level: primary}",
         "created: 2020-01-01",

@@ -44,6 +44,7 @@ CALLS_AT_ONCE = 4
 LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
 
 _TOLD_EVERY_S = 0.2
+_TOLD = {"retrieved": "passages found", "token": "writing", "hop": "a step is done"}
 _NAME_CHARS = 100
 _ASKED_CHARS = 200
 _LEFT_OUT = frozenset({"$schema", "$id", "title", "maxLength", "minLength"})
@@ -208,7 +209,7 @@ class CallProgress:
             self.message = event.step
         else:
             self.done += 1
-            self.message = str(event.kind).replace("_", " ")
+            self.message = _TOLD.get(event.kind, event.kind)
 
 
 async def with_progress(ctx: Context, progress: CallProgress, work: Callable[[], Awaitable[T]]) -> T:

@@ -17,6 +17,7 @@ from typing import Any
 
 import anyio
 import mcp_types as types
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
@@ -35,6 +36,10 @@ from kb.operations.serving import load_models
 from kb.private import require_writable
 
 _CHUNK_BYTES = 65_536
+
+# For so long a client may take these lists for the same: they are, until the server ends.
+_LISTS_KEPT_MS = 300_000
+_KEPT_LISTS: tuple[CacheableMethod, ...] = ("tools/list", "prompts/list", "resources/templates/list")
 
 # What instructions tell of the index, at most: an agent reads it in each session.
 _FOLDERS_CHARS, _LANGUAGES = 60, 4
@@ -59,6 +64,7 @@ def build_server(
         version=kb.__version__,
         title="kb",
         instructions=" ".join(filter(None, (INSTRUCTIONS, _held(session)))),
+        cache_hints=dict.fromkeys(_KEPT_LISTS, CacheHint(_LISTS_KEPT_MS)),
         get_tool_input_schema=calls.input_schema,
         on_list_tools=calls.list_tools,
         on_call_tool=calls.call_tool,

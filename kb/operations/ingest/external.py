@@ -167,7 +167,7 @@ def _described(data: bytes, described: dict[str, str]) -> bytes:
     if not found.line_count:
         return f"---\n{lines}---\n\n{text}".encode()
     first, rest = text.split("\n", 1)
-    own = {line.partition(":")[0].strip() for line in rest.splitlines()[: found.line_count - 1]}
+    own = {line.partition(":")[0].strip().lower() for line in rest.splitlines()[: found.line_count - 1]}
     if both := sorted(own & described.keys()):
         raise UsageError(
             f"it says its own {' and '.join(both)}", "leave the option out, or take the line out of the frontmatter"
