@@ -243,6 +243,11 @@ def test_plain_lists_are_numbered_and_keys_are_letters(vault: Vault) -> None:
     assert "\x1b" not in said
 
 
+def test_plain_snippets_are_without_marks(tmp_path: Path) -> None:
+    vault = indexed_vault(tmp_path, {"pump.md": "# Pump\n\nRead [the **guide**](guide.md) of the <b>pump</b>.\n"})
+    assert "Read the guide of the pump." in talked(vault, "pump guide")
+
+
 def test_plain_asks_at_once_and_in_steps(vault: Vault) -> None:
     said = talked(
         vault, "?How often does the gateway retry a failed upload", f"??{TWO}", settings=("rag.score_gate=0",)
@@ -284,10 +289,13 @@ def test_the_doctor_says_what_is_wrong(vault: Vault) -> None:
         await pilot.press("f3")
         await until(pilot, lambda: "config_loaded" in shown(app))
         assert "fault" in shown(app)
+        below = [line for line in shown(app).splitlines()[1:] if line.strip() and line.split()[0] not in "✓✗–"]
+        assert below, "no check takes two lines"
+        assert [line for line in below if not line.startswith("    ")] == []  # what is wrapped is below its words
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
 
-    played(vault, play)
+    played(vault, play, size=(70, 60))
 
 
 def test_where_nothing_may_be_written_nothing_is_kept(tmp_path: Path) -> None:

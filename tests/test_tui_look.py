@@ -266,6 +266,7 @@ def test_the_lines_of_a_note_stay_as_they_are_in_the_file() -> None:
         ("|공리|규칙| … |반사성 (R)|X → Y|", "공리 · 규칙 · 반사성 (R) · X → Y"),
         ("ls | wc and a || b", "ls | wc and a || b"),
         ("- Date: a > b", "Date: a > b"),
+        ("Read [the **guide**](a.md), **[[plan]]**, [`x`](b.md), `**y**`", "Read the guide, plan, x, **y**"),
         ("mode > >AES pads \\ >10 blocks", "mode AES pads >10 blocks"),
     ],
 )

@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TextIO
 
+from rich.text import Text
+
 from kb.domain.answers import Answer, HopTaken
 from kb.domain.citations import Citation
 from kb.domain.filters import OPTIONS, toggled, with_values
@@ -26,6 +28,7 @@ from kb.operations.search.search import search
 from kb.tui.asking import QuestionSettings
 from kb.tui.rows import clean, clean_line, step_line
 from kb.tui.strings import in_language
+from kb.tui.styled import unmarked
 
 _HELP = """\
 words        search           ?words  ask; ??words in steps, each part of the question by itself
@@ -116,7 +119,7 @@ class _Dialogue:
 
     def _show_hit(self, hit: Passage) -> None:
         self.say(f"{hit.rank}. {clean_line(' › '.join(hit.heading_path) or hit.title)}")
-        self.say(f"   {clean_line(hit.snippet)}")
+        self.say(f"   {unmarked(Text(clean_line(hit.snippet))).plain}")
         self.say(f"   {clean_line(hit.citation.to_uri())}")
 
     def _ask(self, question: str, *, in_steps: bool) -> None:

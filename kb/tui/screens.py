@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple, TypeVar
 
+from rich.console import Group
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -32,6 +33,7 @@ from kb.tui.asking import ask_in_thread
 from kb.tui.dialogs import value_name
 from kb.tui.rows import clean_line
 from kb.tui.strings import words
+from kb.tui.styled import Hung
 
 Told = TypeVar("Told")
 
@@ -169,10 +171,9 @@ class DoctorScreen(AskingScreen):
         self._said.update(f"{self._say('faults', failed)} · {self._say('esc')}")
         for check in checks:
             mark, style = _MARKS[check.state]
-            row = Text().append(f"{mark} ", style).append(f"{check.name:<20}", "bold").append(clean_line(check.detail))
-            if check.hint:
-                row.append(f"\n    {clean_line(check.hint)}", "quiet")
-            self._rows.add_option(Option(row))
+            name = Text().append(f"{mark} ", style).append(f"{check.name:<20}", "bold")
+            hint = [Hung(Text("    "), Text(clean_line(check.hint), "quiet"))] if check.hint else []
+            self._rows.add_option(Option(Group(Hung(name, Text(clean_line(check.detail))), *hint)))
         self._rows.focus()
 
 

@@ -93,7 +93,7 @@ def rendered(text: Text) -> RenderableType:
             continue
         for is_table, lines in groupby(block, lambda line: _ROW.fullmatch(line.plain) is not None):
             parts += (
-                [_table(list(lines))] if is_table else [_Hung(*_line(each, hides=True)) for each in _unwrapped(lines)]
+                [_table(list(lines))] if is_table else [Hung(*_line(each, hides=True)) for each in _unwrapped(lines)]
             )
     return Group(*parts)
 
@@ -161,7 +161,7 @@ def _joined(paragraph: Sequence[Text]) -> Iterator[Text]:
     yield whole
 
 
-class _Hung(NamedTuple):
+class Hung(NamedTuple):
     """A line that is wrapped below its text, not below its mark; each row of a quotation has the bar."""
 
     mark: Text
@@ -195,18 +195,22 @@ def _line(line: Text, *, hides: bool) -> tuple[Text, Text]:
 
 
 def _inline(text: Text, *, hides: bool) -> Text:
-    marks: list[tuple[int, int]] = []
+    """A line with its marks quiet; or without them, also where they are inside others."""
+    shown, at = Text(), 0
     for found in _INLINE.finditer(text.plain):
         style = next((name for name in _INNER if found[name]), None)
         start, end = found.span(style) if style else (found.end(), found.end())
         if style:
             text.stylize(style, start, end)
-        marks += [(found.start(), start), (end, found.end())]
-    if hides:
-        return _without(text, marks)
-    for mark in marks:
-        text.stylize("quiet", *mark)
-    return text
+        if hides:
+            inner = text[start:end]
+            shown.append_text(text[at : found.start()])
+            shown.append_text(inner if style == "code" else _inline(inner, hides=True))
+            at = found.end()
+        else:
+            text.stylize("quiet", found.start(), start)
+            text.stylize("quiet", end, found.end())
+    return shown.append_text(text[at:]) if hides else text
 
 
 def _without(text: Text, ranges: Sequence[tuple[int, int]]) -> Text:

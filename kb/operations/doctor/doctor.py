@@ -352,5 +352,6 @@ def _engines(config: Config) -> Iterator[Check]:
         except KbError as error:
             yield Check(label, False, error.message, error.hint)
         else:
-            found = f"{engine.name} {engine.version} ({engine.settings})" if engine else "switched off"
+            settings_of = f" ({engine.settings})" if engine and engine.settings else ""
+            found = f"{engine.name} {engine.version}{settings_of}" if engine else "switched off"
             yield Check(label, engine is not None, found, needed=False)
