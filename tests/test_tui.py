@@ -222,6 +222,18 @@ def test_the_screen(size: tuple[int, int], vault: Vault, snapshot: SnapshotAsser
     played(vault, play, size=size, question="배터리 gateway")
 
 
+def test_the_keys_for_back_and_help_fit_beside_as_many_others_as_there_is_room_for(vault: Vault) -> None:
+    async def play(pilot: Pilot[None], app: SearchApp) -> None:
+        await until(pilot, lambda: shown(app).endswith("↵ open  ? ask  Esc back  F1 all keys"))
+        await typed(pilot, "?How often does the gateway retry a failed upload")
+        await pilot.press("enter")
+        await until(pilot, lambda: shown(app).endswith("↵ open  Esc back to the hits  F1 all keys"))
+        await pilot.resize_terminal(100, 30)
+        await until(pilot, lambda: shown(app).endswith("^T verify  ^Y cite  Esc back to the hits  F1 all keys"))
+
+    played(vault, play, "rag.score_gate=0", size=(44, 24))
+
+
 @pytest.mark.parametrize("size", [(20, 5), (40, 8), (300, 80)], ids=str)
 def test_no_size_is_too_small_or_too_large(size: tuple[int, int], vault: Vault) -> None:
     async def play(pilot: Pilot[None], app: SearchApp) -> None:

@@ -13,6 +13,7 @@ import termios
 import threading
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -147,6 +148,7 @@ class SearchApp(App[None]):
             self._both.set_class(is_narrow, "narrow")
             self.call_after_refresh(self._found.redraw)  # the screen has its new size then
         self._document.display = not (is_narrow and event.size.height < SHORT)
+        self._show_keys(event.size.width)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Shows an unexpected exception of a worker."""
@@ -273,7 +275,14 @@ class SearchApp(App[None]):
         conversation = say("in conversation", clean_line(settings.conversation)) if settings.conversation else ""
         parts = [said, say(settings.mode), *in_force(settings.filters, say), conversation, self._judged.said, note]
         self._known.update(" · ".join(filter(None, parts)))
-        self._keys.update(say("keys answer" if self._found.answer is not None else "keys hits"))
+        self._show_keys(self.size.width)
+
+    def _show_keys(self, width: int) -> None:
+        """Shows as many keys as fit; the last two, Esc and F1, before the others."""
+        keys = self._say("keys answer" if self._found.answer is not None else "keys hits").split("  ")
+        while len(keys) > 2 and cell_len("  ".join(keys)) > width - 2:
+            del keys[-3]
+        self._keys.update("  ".join(keys))
 
     # Keys
 
