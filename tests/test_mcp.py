@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import os
 import pty
 import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -506,3 +508,32 @@ def test_without_the_library_the_command_says_how_to_get_it(kb: Kb, monkeypatch:
     assert ran.code == 2
     assert "the library mcp is not installed" in ran.stderr
     assert "mcp]" in ran.stderr
+
+
+_ARENAS = """
+import ctypes, threading
+from kb.operations.serving import share_arenas
+
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fopen.restype = ctypes.c_void_p
+share_arenas()
+all_there = threading.Barrier(6)
+
+def work():
+    libc.malloc(1000)
+    all_there.wait()
+
+threads = [threading.Thread(target=work) for _ in range(6)]
+for each in threads: each.start()
+for each in threads: each.join()
+file = ctypes.c_void_p(libc.fopen(b"arenas.xml", b"w"))
+libc.malloc_info(0, file)
+libc.fclose(file)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="another C library than glibc")
+def test_threads_of_a_server_share_their_memory(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", _ARENAS], cwd=tmp_path, env=environment(tmp_path), check=True)
+    assert (tmp_path / "arenas.xml").read_text().count("<heap nr=") == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
 import threading
@@ -13,6 +14,8 @@ from kb.operations.opening.base import Base
 from kb.operations.search.search import search
 
 HOST = "127.0.0.1"
+
+_ARENA_MAX = -8  # of malloc.h
 
 
 def listen(port: int | None, usual: int) -> socket.socket:
@@ -39,12 +42,20 @@ def listen(port: int | None, usual: int) -> socket.socket:
 
 def load_models(session: Base) -> None:
     """Runs a search on a thread, so that the models are loaded before the first question."""
+    share_arenas()
 
     def ask() -> None:
         with suppress(KbError):  # nothing indexed yet, no model: the first question says so
             search(session, session.defaults.query("kb", None, 1))
 
     threading.Thread(target=ask, name="kb-load", daemon=True).start()
+
+
+def share_arenas() -> None:
+    """Limits glibc to two arenas for all threads: each of many would keep what its threads have freed."""
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:  # another library than glibc has none
+        set_option(_ARENA_MAX, 2)
 
 
 def shell_call(base: Base) -> str:
