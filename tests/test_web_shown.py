@@ -37,6 +37,7 @@ NOTES = {
     "카페.md": "# 카페\n\n배터리를 카페에서 충전한다.\n",
 }
 QUESTION = "/?ask=1&q=How do I start the bilge pump"
+QUOTED = "() => [...CSS.highlights.get('quoted')].map((range) => range.toString()).join(' ')"
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +70,12 @@ def test_an_answer_is_set_as_a_note_is_its_source_beside_it(browser: Browser, se
         assert text.locator("figure.quotation td").all_inner_texts() == ["small", "40", "large", "90"]
         page.wait_for_selector("#reader .cited")
         assert page.locator("a.source[aria-current]").count() == 1
-        quoted = page.evaluate("() => [...CSS.highlights.get('quoted')].map((range) => range.toString()).join(' ')")
-        assert "bilge pump" in quoted
+        assert "bilge pump" in page.evaluate(QUOTED)
         assert page.get_by_text("Why?").is_visible()
         assert page.locator(".evidence").is_hidden()
+        watched.go(served, "/?ask=1&q=배터리를 카페에서 충전하나")
+        page.wait_for_selector("#reader .cited:has-text('카페에서')")
+        assert page.evaluate(QUOTED) == "배터리를 카페에서 충전한다."  # with its full stop
         assert watched.faults == []
 
 

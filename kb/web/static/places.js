@@ -2,6 +2,7 @@
 
 const LETTER = /[\p{L}\p{N}]/u;
 const BEHIND = /^[^\p{L}\p{N}\s[]+/u;
+const lengthBehind = (text) => BEHIND.exec(text)?.[0].length ?? 0; // a full stop belongs to its sentence
 
 /** The letters of an element, each with its text node and its ends there. */
 export function lettersOf(root) {
@@ -55,7 +56,8 @@ export function joined(places) {
 export function rangeOf(letters, [start, end]) {
   const range = new Range();
   range.setStart(letters.nodes[start], letters.starts[start]);
-  range.setEnd(letters.nodes[end - 1], letters.ends[end - 1]);
+  const [last, to] = [letters.nodes[end - 1], letters.ends[end - 1]];
+  range.setEnd(last, to + lengthBehind(last.data.slice(to)));
   return range;
 }
 
@@ -67,8 +69,7 @@ export function wrap(letters, [start, end], make) {
     while (first > start && letters.nodes[first - 1] === node) first -= 1;
     const part = node.splitText(letters.starts[first]);
     const length = letters.ends[last] - letters.starts[first];
-    const behind = BEHIND.exec(part.data.slice(length))?.[0].length ?? 0; // a full stop belongs to its sentence
-    part.splitText(length + (last === end - 1 ? behind : 0));
+    part.splitText(length + (last === end - 1 ? lengthBehind(part.data.slice(length)) : 0));
     const made = make();
     part.replaceWith(made);
     made.append(part);
