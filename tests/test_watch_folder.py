@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from queue import Empty
 from types import SimpleNamespace
 
 import apsw
@@ -126,26 +127,49 @@ def test_the_index_is_that_of_the_files_after_edits_and_kills(tmp_path: Path) ->
                 wait_for(lambda: contents(vault.sqlite) == contents(tmp_path / "fresh/kb.sqlite"), 10)
 
 
-def test_a_process_that_embeds_is_asked_once_for_each_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    vault = make_vault(tmp_path, settings=NO_VECTORS)
-    keeper = _Keeper(Call(str(vault.config), (), False, False))
+class _Script:
+    """News at given seconds in place of a queue; a wait moves the clock on."""
+
+    def __init__(self, news: list[tuple[float, object]]) -> None:
+        self.now = 0.0
+        self._news = news
+
+    def get(self, timeout: float | None) -> object:
+        at, news = self._news[0]
+        if timeout is not None and at > self.now + timeout:
+            self.now += timeout
+            raise Empty
+        self.now = max(self.now, at)
+        del self._news[0]
+        if isinstance(news, BaseException):
+            raise news
+        return news
+
+
+def test_an_ingest_rests_and_is_asked_once_for_each_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is saved all the time while one types must not keep a core busy."""
+    keeper = _Keeper(Call(str(make_vault(tmp_path, settings=NO_VECTORS).config), (), False, False))
+    changes = [(1.0, "embedding"), (2.0, "changed"), (3.0, "changed"), (16.0, "changed"), (17.0, "scanning")]
+    script = _Script([(0.0, "changed"), *changes, (35.0, "ended"), (70.0, KeyboardInterrupt())])
     did: list[object] = []
     running = SimpleNamespace(
-        send_signal=did.append, wait=lambda: 0, terminate=lambda: did.append("terminated"), stdout=[]
+        send_signal=lambda number: did.append((number, script.now)),
+        wait=lambda: 0,
+        terminate=lambda: did.append("terminated"),
     )
 
     def start() -> None:
-        did.append("started")
+        did.append(("started", script.now))
         keeper._running, keeper._is_embedding = running, True  # type: ignore[assignment]
 
     monkeypatch.setattr(keeper, "_start", start)
     monkeypatch.setattr(keeper, "_watch", lambda sources: None)
-    for news in ("changed", "embedding", "changed", "changed", "scanning", "ended", KeyboardInterrupt()):
-        keeper._news.put(news)  # type: ignore[arg-type]
+    monkeypatch.setattr(keeper, "_news", script)
+    monkeypatch.setattr("kb.cli.commands.watch.time", SimpleNamespace(monotonic=lambda: script.now, sleep=time.sleep))
     with pytest.raises(KeyboardInterrupt):
         keeper.keep(polling=False)
-    usr1 = signal.SIGUSR1
-    assert did == ["started", usr1, usr1, "started", "terminated"], (
+    asked = [(signal.SIGUSR1, 15.0), (signal.SIGUSR1, 30.0)]
+    assert did == [("started", 0.0), *asked, ("started", 65.0), "terminated"], (
         "what was asked for and not read is read by the next"
     )
 

@@ -43,6 +43,11 @@ _CONFIG_READ_EVERY_S = 2
 # After an ingest that failed, e.g. because another one runs: the first pause, and the longest.
 _PAUSE_S, _LONGEST_PAUSE_S = 5, 320
 
+# A program that saves while one types changes files all the time. An ingest waits so many times as long as the last one
+# took, at most so many seconds; one that embeds is asked for a turn so long after it began, or after its last turn.
+_REST, _LONGEST_REST_S = 2, 30
+_TURN_S = 15
+
 # How often it is said how far embedding is.
 _TOLD_EVERY_S = 60
 _TOLD_FROM_PASSAGES = 200
@@ -130,13 +135,22 @@ class _Keeper:
         if self._call.config.file is not None:
             Thread(target=self._await_settings, args=(self._call.config.file,), name="kb-config", daemon=True).start()
         has_changed, has_asked, pause_s = False, False, 0
+        started = acts_from = time.monotonic()
         try:
             while True:
-                if has_changed and self._running is None:
-                    has_changed = False
-                    self._start()
+                now, can_act = time.monotonic(), self._running is None or (self._is_embedding and not has_asked)
+                if has_changed and can_act and now >= acts_from:
+                    has_changed, acts_from = False, now + _TURN_S
+                    if self._running is None:
+                        started = now
+                        self._start()
+                    else:
+                        self._running.send_signal(signal.SIGUSR1)
+                        has_asked = True
+                    continue
+                idle_s = None if self._running else pause_s or _COMPARED_EVERY_S
                 try:
-                    news = self._news.get(timeout=None if self._running else pause_s or _COMPARED_EVERY_S)
+                    news = self._news.get(timeout=acts_from - now if has_changed and can_act else idle_s)
                 except Empty:
                     has_changed = True
                     continue
@@ -147,6 +161,8 @@ class _Keeper:
                     code = self._running.wait()
                     failed = code not in (0, 130, NOT_TAKEN)
                     pause_s = min(2 * pause_s or _PAUSE_S, _LONGEST_PAUSE_S) if failed else 0
+                    now = time.monotonic()
+                    acts_from = now + min(_REST * (now - started), _LONGEST_REST_S)
                     if code < 0:  # else it has said itself what is wrong
                         _say(f"kb ingest was ended by signal {-code}; it goes on in {duration(pause_s)}", "note: ")
                     self._running = None
@@ -159,9 +175,6 @@ class _Keeper:
                     has_changed = True
                     if self._running is not None and self._is_embedding:
                         self._running.terminate()
-                if has_changed and not has_asked and self._running is not None and self._is_embedding:
-                    self._running.send_signal(signal.SIGUSR1)
-                    has_changed, has_asked = False, True
         finally:
             if self._running is not None:
                 self._running.terminate()
