@@ -66,13 +66,12 @@ def as_name(uri: str) -> str:
 
     Blanks, brackets, quotes and invisible characters are encoded: a file's name must not look like a line of kb's.
     """
-    if uri.isprintable() and not _ENCODED.search(uri):
-        return uri  # as nearly every one
-    return "".join(each if _is_of_a_name(each) else quote(each.encode("utf-8", "replace"), safe="") for each in uri)
+    named = _ENCODED.sub(lambda found: _quoted(found[0]), uri)
+    return named if named.isprintable() else "".join(each if each.isprintable() else _quoted(each) for each in named)
 
 
-def _is_of_a_name(char: str) -> bool:
-    return char.isprintable() and char not in _NO_NAME and not _HIDDEN.match(char)
+def _quoted(char: str) -> str:
+    return quote(char.encode("utf-8", "replace"), safe="")
 
 
 def with_plain_names(value: V) -> V:
