@@ -227,6 +227,14 @@ def test_lines_of_mere_markup_are_not_shown() -> None:
     assert shown(text) == "Set it so:\n\n…\nThen restart [3]. [1]"
 
 
+def test_a_line_of_mere_markup_is_no_piece() -> None:
+    """It shares the most words with the question, and would be shown as nothing."""
+    only = passage(1, "{* ../../docs/torque_specs.py hl[3] *}")
+    assert read_excerpts("torque specs", TERMS, [only], None) == ()
+    code = "```jinja\n{% torque_specs %}\n```"
+    assert "torque_specs" in read_excerpts("torque specs", TERMS, [passage(1, code)], None)[0].pieces[0].text
+
+
 def test_code_is_shown_in_a_block_with_its_marker_below() -> None:
     text = "Run:\n\n```sh\nmake x[0]\n```"
     assert shown(text) == f"{text}\n[1]"

@@ -8,6 +8,7 @@ known answers: `python -m benchmarks answers`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import takewhile
@@ -63,6 +64,9 @@ _LABEL_CHARS = 60
 _SENTENCE_ENDS = (".", "!", "?", "。")
 _COLONS = (":", "：")
 
+DIRECTIVE = re.compile(r"[ \t>]*(?:\{[*%#{].*[*%#}]\}|/{3,}.*|:{3,}.*)[ \t]*$")
+"""A line that is a directive of a site generator: an include, or a mark of its blocks."""
+
 
 class Excerpt(NamedTuple):
     """The part of a passage that an answer shows: its pieces, the best one first, and the ranges of text with them.
@@ -111,6 +115,8 @@ def sentence_words(question: str, terms: Sequence[TermWeight], passage: Passage)
     total = sum(weights.values()) or 1.0
     scored = []
     for sentence in sentences(passage):
+        if DIRECTIVE.match(sentence.text) and not is_code(passage.text, sentence.start):  # it is not shown
+            continue
         words = words_of(sentence.text)
         score = sum(weights[term] for term in sorted(found_terms(words, weights))) / total
         score += _PAIRS * sum(pair in words.folded for pair in pairs) / (len(pairs) or 1)

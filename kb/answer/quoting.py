@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from kb.answer.generated_text import show_markers, without_brackets
-from kb.answer.pieces import Excerpt
+from kb.answer.pieces import DIRECTIVE, Excerpt
 from kb.domain.answers import Claim
 from kb.domain.citations import Citation, CodeCitation, LineCitation, PageCitation, RegionCitation, cite
 from kb.domain.search import Passage, Sentence
@@ -68,8 +68,6 @@ _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _ROWS_APART = re.compile(r"(?<=\|)[ \t]*\n(?:[ \t]*\n)+(?=[ \t]*\|)(?![^\n]+\n[ \t]*\|?[ \t:]*-)")
 _TABLE_RULER = re.compile(r"[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _ITEM_MARK = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-# Directives of site generators: includes, and the marks of their blocks.
-_DIRECTIVE = re.compile(r"[ \t>]*(?:\{[*%#{].*[*%#}]\}|/{3,}.*|:{3,}.*)[ \t]*$")
 
 _LEFT_OUT = "…"
 
@@ -126,7 +124,7 @@ def _readable(text: str, places: Collection[int]) -> str:
         elif not fence and not mark:
             if not line.strip() and lines and not lines[-1].strip():
                 continue
-            if line.strip() and (_DIRECTIVE.match(line) or not said.strip(" \t>")):
+            if line.strip() and (DIRECTIVE.match(line) or not said.strip(" \t>")):
                 is_left_out = bool(lines)
                 continue
             line = without_brackets(line, places)
