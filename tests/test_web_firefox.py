@@ -335,6 +335,7 @@ def test_every_view_is_printed_and_fits_320_pixels_in_dark_colours(looked_at: Fi
         window.run(_SHOW % json.dumps(view.address))
         for there in (each for each in view.there if "has-text" not in each):  # what only Playwright understands
             window.until(f"return document.querySelector({json.dumps(there)})?.checkVisibility()")
+        window.until(f"return document.querySelector('main').textContent.includes({json.dumps(view.word)})")
         faults = window.run(_OUT_OF_REACH)
         sheets = list(window.printed())
         is_printed = view.word in " ".join(" ".join(sheet.get_text() for sheet in sheets).split())
@@ -350,6 +351,7 @@ def test_every_view_is_printed_and_fits_320_pixels_in_dark_colours(looked_at: Fi
 def dialogs(window: Firefox, buttons: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Each dialog, open: what has the focus again after it, and its element; whoever looks at it has to close it."""
     for button in buttons:
+        window.until(f"return document.querySelector('{button}')?.checkVisibility()")
         window.run(f"document.querySelector('{button}').scrollIntoView()")
         window.click(button)
         window.until("return document.querySelector('#menu:popover-open')")
