@@ -166,7 +166,7 @@ def _said_of(claims: Sequence[Claim], status: ClaimStatus, language: str) -> Ite
     found = [claim for claim in claims if claim.status == status]
     if found:
         first = f"“{found[0].text}”: {found[0].reason}"
-        yield f"{judged_words(language, status, len(found), len(claims))}; {first} (--explain)"
+        yield f"{judged_words(language, status, len(found), len(claims))}; {first}"
 
 
 def _kept_text(claims: Sequence[Claim], language: str) -> str:
